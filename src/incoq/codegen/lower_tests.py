@@ -1,0 +1,132 @@
+"""Phase 3 for conditions and results: what an expression of a query means on live objects.
+
+Inside a query `==` on two sets is identity, and a value whose content could change unseen must not be
+looked into: `equal` compares, `plain` lets through only values that cannot change.
+
+Before:    a.x == b.y           x.n < y.n
+After:     equal(a_x, b_y)      plain(x_n) < plain(y_n)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from incoq.ir.expressions import clone, name, substitute
+from incoq.relational.flatten_query import selector_root
+
+
+@dataclass(frozen=True)
+class Support:
+    """Names of the support code that generated code calls; see `prelude.py`."""
+
+    names: Mapping[str, str]
+
+    def __getattr__(self, wanted: str) -> str:
+        return self.names[wanted]
+
+
+_VALUE_TYPES = (ast.Constant, ast.JoinedStr)
+
+
+class _Lower(ast.NodeTransformer):
+    def __init__(self, support: Support) -> None:
+        self.support = support
+
+    def _call(self, function: str, *args: ast.expr) -> ast.expr:
+        return ast.Call(name(function), list(args), [])
+
+    def _plain(self, node: ast.expr) -> ast.expr:
+        """Let through only what cannot change unseen."""
+        if isinstance(node, ast.Name) or selector_root(node) is not None:
+            return self._call(self.support.plain, node)
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self._plain(i) for i in node.elts], ast.Load())
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        left = self.visit(node.left)
+        parts = [self.visit(c) for c in node.comparators]
+        if len(node.ops) == 1:
+            return self._compare(left, node.ops[0], parts[0])
+        tests = [
+            self._compare(a, op, b) for a, op, b in zip([left, *parts[:-1]], node.ops, parts, strict=True)
+        ]
+        return ast.BoolOp(ast.And(), tests)
+
+    def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+        match op:
+            case ast.Eq() | ast.NotEq():
+                if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES) or _alike(left, right):
+                    return ast.Compare(left, [op], [right])
+                test = self._call(self.support.equal, left, right)
+                return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
+            case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
+                if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES):
+                    return ast.Compare(left, [op], [right])
+                return ast.Compare(self._plain(left), [op], [self._plain(right)])
+            case ast.In() | ast.NotIn() if selector_root(right) is not None:
+                test = self._call(self.support.holds, right, left)
+                return test if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), test)
+            case ast.In() | ast.NotIn():
+                return ast.Compare(self._plain(left), [op], [right])
+        return ast.Compare(left, [op], [right])
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        left, right = self.visit(node.left), self.visit(node.right)
+        if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES):
+            if isinstance(node.op, ast.Mod | ast.Mult | ast.Add):
+                return ast.BinOp(self._plain(left), node.op, self._plain(right))
+            return ast.BinOp(left, node.op, right)
+        return ast.BinOp(self._plain(left), node.op, self._plain(right))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        args = [self.visit(a) for a in node.args]
+        keywords = [ast.keyword(k.arg, self._plain(self.visit(k.value))) for k in node.keywords]
+        match node.func:
+            case ast.Name(id="hasattr" | "getattr" | "isinstance" | "type" | "callable"):
+                return ast.Call(node.func, args, keywords)
+            case ast.Name(id="len"):
+                return ast.Call(node.func, args, keywords)
+            case ast.Attribute(value=receiver, attr=attr):
+                func = ast.Attribute(self.visit(receiver), attr, ast.Load())
+                return ast.Call(func, [self._plain(a) for a in args], keywords)
+        return ast.Call(node.func, [self._plain(a) for a in args], keywords)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        value = self._plain(self.visit(node.value))
+        return ast.FormattedValue(value, node.conversion, node.format_spec)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return ast.Subscript(self._plain(self.visit(node.value)), self.visit(node.slice), ast.Load())
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        operand = self.visit(node.operand)
+        return ast.UnaryOp(node.op, operand if isinstance(node.op, ast.Not) else self._plain(operand))
+
+
+def lower_test(node: ast.expr, support: Support, renaming: Mapping[str, ast.expr]) -> ast.expr:
+    """The expression as generated code evaluates it."""
+    lowered = _Lower(support).visit(clone(node))
+    assert isinstance(lowered, ast.expr)
+    return substitute(lowered, renaming)
+
+
+def can_raise(node: ast.expr) -> bool:
+    """Could evaluating `node` raise? Names, constants, `is` and `not` cannot."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return False
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return can_raise(operand) or not isinstance(operand, ast.Compare | ast.BoolOp | ast.Constant)
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            quiet = all(isinstance(op, ast.Is | ast.IsNot) for op in ops)
+            return not quiet or any(map(can_raise, (left, *comparators)))
+        case ast.Tuple(elts=items):
+            return any(map(can_raise, items))
+    return True
+
+
+def _alike(left: ast.expr, right: ast.expr) -> bool:
+    return isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id

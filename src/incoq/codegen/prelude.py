@@ -1,0 +1,346 @@
+"""The support code of every compiled program, embedded as source: it imports nothing of incoq.
+
+`Set.add` and `Set.discard` are the two events that can change a set; every other mutator is made of
+them. What stands here performs no maintenance; the compiler puts the maintenance of the program's
+queries into those two methods.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+
+class IncoqRuntimeError(Exception):
+    """A fault of the program that only its run shows; `code` is listed in the reference of incoq."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"[{code}] {message}")
+        self.code = code
+
+
+class Missing:
+    """The value of a field that an object does not have."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING = Missing()
+
+set_add, set_discard, set_pop = set.add, set.discard, set.pop
+
+
+class Set(set[Any]):
+    """A set that hashes by identity, so that sets can hold sets; its changes maintain the queries."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def add(self, x: Any, /) -> None:
+        if x not in self:
+            set_add(self, x)
+
+    def discard(self, x: Any, /) -> None:
+        if x in self:
+            set_discard(self, x)
+
+    def remove(self, x: Any, /) -> None:
+        if x not in self:
+            raise KeyError(x)
+        self.discard(x)
+
+    def pop(self) -> Any:
+        x = set_pop(self)
+        set_add(self, x)
+        self.discard(x)
+        return x
+
+    def clear(self) -> None:
+        for x in list(self):
+            self.discard(x)
+
+    def update(self, *others: Iterable[Any]) -> None:
+        for other in others:
+            if other is not self:
+                for x in other:
+                    self.add(x)
+
+    def difference_update(self, *others: Iterable[Any]) -> None:
+        for other in others:
+            for x in list(other) if other is self else other:
+                self.discard(x)
+
+    def intersection_update(self, *others: Iterable[Any]) -> None:
+        kept = set.intersection(self, *others)
+        for x in [x for x in self if x not in kept]:
+            self.discard(x)
+
+    def symmetric_difference_update(self, other: Iterable[Any], /) -> None:
+        for x in set(other):
+            if x in self:
+                self.discard(x)
+            else:
+                self.add(x)
+
+    def __ior__(self, other: Any, /) -> Any:
+        if not isinstance(other, AbstractSet):
+            return NotImplemented
+        self.update(other)
+        return self
+
+    def __isub__(self, other: Any, /) -> Any:
+        if not isinstance(other, AbstractSet):
+            return NotImplemented
+        self.difference_update(other)
+        return self
+
+    def __iand__(self, other: Any, /) -> Any:
+        if not isinstance(other, AbstractSet):
+            return NotImplemented
+        self.intersection_update(other)
+        return self
+
+    def __ixor__(self, other: Any, /) -> Any:
+        if not isinstance(other, AbstractSet):
+            return NotImplemented
+        self.symmetric_difference_update(other)
+        return self
+
+    def copy(self) -> Any:
+        return self.__class__(self)
+
+    __copy__ = copy
+
+    def union(self, *others: Iterable[Any]) -> Any:
+        return self.__class__(set.union(self, *others))
+
+    def intersection(self, *others: Iterable[Any]) -> Any:
+        return self.__class__(set.intersection(self, *others))
+
+    def difference(self, *others: Iterable[Any]) -> Any:
+        return self.__class__(set.difference(self, *others))
+
+    def symmetric_difference(self, other: Iterable[Any], /) -> Any:
+        return self.__class__(set.symmetric_difference(self, other))
+
+    def __or__(self, other: Any, /) -> Any:
+        result = set.__or__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __and__(self, other: Any, /) -> Any:
+        result = set.__and__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __sub__(self, other: Any, /) -> Any:
+        result = set.__sub__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __xor__(self, other: Any, /) -> Any:
+        result = set.__xor__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __ror__(self, other: Any, /) -> Any:
+        result = set.__ror__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __rand__(self, other: Any, /) -> Any:
+        result = set.__rand__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __rsub__(self, other: Any, /) -> Any:
+        result = set.__rsub__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __rxor__(self, other: Any, /) -> Any:
+        result = set.__rxor__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+
+class PlainSet(Set):
+    """What a plain set of the program is: it shows as one, and its changes maintain the queries."""
+
+    def __repr__(self) -> str:
+        return repr(set(self))
+
+
+# Classes whose instances a query may iterate; others are looked at once, in `is_source`.
+SOURCES = {Set, PlainSet, frozenset, tuple, range}
+REFUSED: list[IncoqRuntimeError] = []
+
+
+def refuse(code: str, message: str) -> None:
+    """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
+    if len(REFUSED) < 100:
+        REFUSED.append(IncoqRuntimeError(code, message))
+
+
+def is_source(s: Any) -> bool:
+    """May a query iterate `s`? What can be iterated but not maintained is refused."""
+    cls = s.__class__
+    if cls in SOURCES:
+        return True
+    if issubclass(cls, (Set, frozenset, tuple)):
+        SOURCES.add(cls)
+        return True
+    if issubclass(cls, (str, bytes, bytearray)):
+        refuse("IQ302", f"a query iterates over the {cls.__name__} {s!r:.40}")
+    elif hasattr(cls, "__iter__") or hasattr(cls, "__getitem__"):
+        refuse("IQ301", f"a query iterates over a {cls.__name__}, which cannot be maintained")
+    return False
+
+
+def elements(s: Any) -> Iterable[Any]:
+    """What a query iterates over: nothing where `s` is not a source."""
+    return s if is_source(s) else ()
+
+
+def watchable(v: Any) -> bool:
+    """Is `v` a set whose content is watched? One that changes unseen is refused."""
+    if isinstance(v, Set):
+        return True
+    if isinstance(v, (set, list, dict)):
+        refuse("IQ301", f"a condition depends on the content of a {v.__class__.__name__}")
+    return False
+
+
+def keyable(v: Any) -> bool:
+    """Can `v` be a key? What cannot is refused."""
+    try:
+        hash(v)
+    except TypeError:
+        refuse("IQ303", f"a query reached a {v.__class__.__name__}, which cannot be a key")
+        return False
+    return True
+
+
+def contains(s: Any, x: Any) -> bool:
+    """`x in s`, false where that raises."""
+    cls = s.__class__
+    if cls in SOURCES:
+        try:
+            return x in s
+        except TypeError:
+            return False
+    if issubclass(cls, (str, bytes)):
+        try:
+            return x in s
+        except TypeError:
+            return False
+    return is_source(s) and contains(s, x)
+
+
+def holds(s: Any, x: Any) -> bool:
+    """`x in s` inside a condition; raises where Python would, so that the combination is skipped."""
+    if s.__class__ in SOURCES or issubclass(s.__class__, (str, bytes)) or is_source(s):
+        return x in s
+    raise TypeError(f"{s.__class__.__name__} holds nothing")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality inside a query: as dict keys are compared, and sets by identity."""
+    if a is b:
+        return True
+    if isinstance(a, set) or isinstance(b, set):
+        return False
+    return bool(a == b)
+
+
+def equal(a: Any, b: Any) -> bool:
+    """`==` inside a query: Python's own, but sets by identity."""
+    if isinstance(a, set) and isinstance(b, set):
+        return a is b
+    return bool(a == b)
+
+
+PLAIN = {int, float, str, bytes, bool, complex, type(None), tuple, frozenset, range}
+
+
+def plain(v: Any) -> Any:
+    """Let `v` through if it cannot change unseen; refuse it otherwise."""
+    cls = v.__class__
+    if cls in PLAIN:
+        return v
+    if issubclass(cls, (int, float, str, bytes, complex, tuple, frozenset)) or is_value_class(cls):
+        PLAIN.add(cls)
+        return v
+    refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen")
+    raise TypeError(f"cannot look into {cls.__name__}")
+
+
+def is_value_class(cls: type) -> bool:
+    """Immutable classes of the standard library, enumerations and frozen dataclasses."""
+    if cls.__module__ in ("datetime", "decimal", "fractions", "uuid", "ipaddress", "enum", "zoneinfo"):
+        return True
+    if any(base.__module__ == "enum" for base in cls.__mro__):
+        return True
+    params = getattr(cls, "__dataclass_params__", None)
+    return bool(params is not None and params.frozen)
+
+
+class Stored:
+    """Finds the very element that a set holds for an equal one: `Stored(x) in s`, then `.found`."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = self.found = x
+
+    def __hash__(self) -> int:
+        return hash(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        if self.x == other:
+            self.found = other
+            return True
+        return False
+
+
+LOOK_ALIKE = {int, bool, float, complex, tuple, frozenset}
+
+
+def stored(s: Any, x: Any) -> Any:
+    """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same."""
+    if x.__class__ in LOOK_ALIKE:
+        probe = Stored(x)
+        if probe in s:
+            return probe.found
+    return x
+
+
+class View(AbstractSet[Any]):
+    """A read-only live view of an answer; iterating across an update that changes it is an error."""
+
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask: Any) -> None:
+        self._ask = ask
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> Any:
+        return Set(it)
+
+    def __contains__(self, x: object) -> bool:
+        try:
+            return x in self._ask()
+        except TypeError:
+            return False
+
+    def __len__(self) -> int:
+        return len(self._ask())
+
+    def __iter__(self) -> Iterator[Any]:
+        answer = self._ask()
+        try:
+            yield from answer
+        except RuntimeError:
+            raise IncoqRuntimeError("IQ304", "a live view was iterated across an update") from None
+
+    def __repr__(self) -> str:
+        return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
+
+
+__all__ = ["collections", "sys"]

@@ -1,0 +1,119 @@
+"""Print generated statements with their comments.
+
+Expressions and simple statements are printed by `ast.unparse`; this adds comment lines before a
+statement, a comment at the end of its first line, and blank lines between definitions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+_INDENT = "    "
+
+
+def print_python(statements: Sequence[ast.stmt]) -> str:
+    """The text of module-level statements."""
+    lines: list[str] = []
+    for statement in statements:
+        is_definition = isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        if lines and (is_definition or getattr(statement, "after_definition", False)):
+            lines += ["", ""]
+        _statement(statement, 0, lines)
+        if is_definition:
+            lines.append("")
+    while lines and not lines[-1]:
+        lines.pop()
+    text = "\n".join(lines) + "\n"
+    while "\n\n\n\n" in text:
+        text = text.replace("\n\n\n\n", "\n\n\n")
+    return text
+
+
+def _block(statements: Sequence[ast.stmt], depth: int, lines: list[str]) -> None:
+    for number, statement in enumerate(statements):
+        if number and isinstance(statement, ast.FunctionDef):
+            lines.append("")
+        _statement(statement, depth, lines)
+
+
+def _statement(node: ast.stmt, depth: int, lines: list[str]) -> None:
+    pad = _INDENT * depth
+    for comment in getattr(node, "comments", ()):
+        lines.append(f"{pad}# {comment}")
+    tail = getattr(node, "trailing", "")
+    tail = f"  # {tail}" if tail else ""
+    match node:
+        case ast.If():
+            _if(node, "if", depth, lines, tail)
+        case ast.For(target=target, iter=iterable, body=body, orelse=orelse):
+            lines.append(f"{pad}for {_target(target)} in {_top(iterable)}:{tail}")
+            _block(body, depth + 1, lines)
+            if orelse:
+                lines.append(f"{pad}else:")
+                _block(orelse, depth + 1, lines)
+        case ast.While(test=test, body=body):
+            lines.append(f"{pad}while {_top(test)}:{tail}")
+            _block(body, depth + 1, lines)
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
+            lines.append(f"{pad}try:{tail}")
+            _block(body, depth + 1, lines)
+            for handler in handlers:
+                kind = f" {_text(handler.type)}" if handler.type is not None else ""
+                named = f" as {handler.name}" if handler.name else ""
+                lines.append(f"{pad}except{kind}{named}:")
+                _block(handler.body, depth + 1, lines)
+            if orelse:
+                lines.append(f"{pad}else:")
+                _block(orelse, depth + 1, lines)
+            if finalbody:
+                lines.append(f"{pad}finally:")
+                _block(finalbody, depth + 1, lines)
+        case ast.FunctionDef(name=name, args=args, body=body, decorator_list=decorators):
+            for decorator in decorators:
+                lines.append(f"{pad}@{_text(decorator)}")
+            lines.append(f"{pad}def {name}({_text(args)}):{tail}")
+            _block(body, depth + 1, lines)
+        case ast.ClassDef(name=name, bases=bases, body=body):
+            shown = f"({', '.join(map(_text, bases))})" if bases else ""
+            lines.append(f"{pad}class {name}{shown}:{tail}")
+            _block(body, depth + 1, lines)
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            lines.append(f"{pad}{_docstring(text)}")
+        case _:
+            for number, line in enumerate(_text(node).split("\n")):
+                lines.append(f"{pad}{line}{tail if number == 0 else ''}")
+
+
+def _if(node: ast.If, word: str, depth: int, lines: list[str], tail: str) -> None:
+    pad = _INDENT * depth
+    lines.append(f"{pad}{word} {_top(node.test)}:{tail}")
+    _block(node.body, depth + 1, lines)
+    match node.orelse:
+        case []:
+            return
+        case [ast.If() as inner] if not getattr(inner, "comments", ()):
+            _if(inner, "elif", depth, lines, "")
+        case orelse:
+            lines.append(f"{pad}else:")
+            _block(orelse, depth + 1, lines)
+
+
+def _text(node: ast.AST) -> str:
+    return ast.unparse(ast.fix_missing_locations(node))
+
+
+def _top(node: ast.expr) -> str:
+    return _text(node)
+
+
+def _target(node: ast.expr) -> str:
+    text = _text(node)
+    return text[1:-1] if isinstance(node, ast.Tuple) and len(node.elts) > 1 else text
+
+
+def _docstring(text: str) -> str:
+    plain = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    if plain.endswith('"'):
+        plain += " "
+    return f'"""{plain}"""'

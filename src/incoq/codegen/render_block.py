@@ -1,0 +1,544 @@
+"""Render one maintenance block as nested statements (paper, sections 5.1 and 6, appendix B).
+
+Before:    update (user, loc) in field_loc; steps: email, inverse member, demand, followers, member
+After:     try:
+               u_email = u.email
+           except AttributeError:
+               pass
+           else:
+               for group in fil_inv_member_2.get(u, ()):  # #fil_inv_member_2{u}
+                   for celeb in demand_2_1.get(group, ()):  # #demand.1{2=group}
+                       ...
+Invariant: the innermost statements run once for each combination of variables that the update's tuple is
+           part of, whatever is aliased: an earlier clause of the same relation must not be met by that
+           same tuple (the paper's rule 4).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from incoq.codegen.lower_tests import Support, can_raise, lower_test
+from incoq.codegen.quote import quote, quote_expr, trailing
+from incoq.ir.expressions import name
+from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
+from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
+from incoq.ir.relational import CONTENT, MEMBER, Clause, Kind
+from incoq.names import NameSupply
+from incoq.planning.find_covers import Access, Step
+
+Body = Callable[["Scope"], list[ast.stmt]]
+Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
+
+MAX_DEPTH = 14  # Python nests at most 20 loops and tries
+
+
+@dataclass(frozen=True)
+class Event:
+    """A tuple added or deleted: the expressions of its columns; for `member` the source and the element."""
+
+    columns: tuple[ast.expr, ...]
+
+
+@dataclass
+class Scope:
+    """Variables bound so far, and how generated code names them."""
+
+    bound: dict[str, ast.expr] = field(default_factory=dict)
+
+    def copy(self) -> Scope:
+        return Scope(dict(self.bound))
+
+    def get(self, variable: str) -> ast.expr:
+        return self.bound[variable]
+
+
+@dataclass
+class Renderer:
+    """Renders blocks of one plan."""
+
+    plan: Plan
+    support: Support
+    supply: NameSupply
+    result_keys: dict[str, str]  # query -> name of its result map, which is its demand set too
+    outline: Outline
+    globals: set[str] = field(default_factory=set)  # module-level names of the generated code
+    _locals: dict[str, str] = field(default_factory=dict)
+
+    def supply_local(self, prefix: str) -> str:
+        """A local name that is no module-level name and no variable of a query."""
+        if prefix not in self._locals:
+            self._locals[prefix] = self.supply.fresh(prefix)
+        return self._locals[prefix]
+
+    def is_local(self, identifier: str) -> bool:
+        return identifier not in self.globals and identifier not in _BUILTINS
+
+    def block(self, invariant: Invariant, block: Block, event: Event, body: Body) -> list[ast.stmt]:
+        return _BlockRenderer(self, invariant, block, event, body).render()
+
+    def local(self, variable: str) -> str:
+        """The local name of a query variable: its own, unless that would hide a builtin."""
+        if variable in _BUILTINS or keyword.iskeyword(variable):
+            return f"{variable}_"
+        return variable
+
+
+@dataclass(frozen=True)
+class _Assign:
+    """`target = value`, skipped as a whole when the field is missing."""
+
+    target: str
+    value: ast.expr
+
+
+@dataclass(frozen=True)
+class _If:
+    test: ast.expr
+    safe: bool = True
+
+
+@dataclass(frozen=True)
+class _Keyable:
+    """Skip, and refuse, a value that cannot be a key."""
+
+    value: ast.expr
+
+
+@dataclass(frozen=True)
+class _For:
+    target: ast.expr
+    iterable: ast.expr
+    cost: str
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A statement that cannot fail, before the rest."""
+
+    statement: ast.stmt
+
+
+_Op = _Assign | _If | _For | _Plain | _Keyable
+
+
+class _BlockRenderer:
+    def __init__(
+        self, owner: Renderer, invariant: Invariant, block: Block, event: Event, body: Body
+    ) -> None:
+        self.owner, self.support = owner, owner.support
+        self.invariant, self.block, self.event, self.body = invariant, block, event, body
+        self.scope = Scope()
+        self.ops: list[_Op] = []
+        self.pending = list(invariant.tests)
+        self.exclusions = self._exclusions()
+        self.temporaries = 0
+        self._guarded: list[Guard] = []
+        self.keyable = {
+            v for c in invariant.clauses if c.relation.kind in (Kind.MEMBER, Kind.DEMAND) and not c.watch
+            for v in (c.args[1:] if c.relation.kind is Kind.MEMBER else c.args)
+        }  # fmt: skip
+
+    def render(self) -> list[ast.stmt]:
+        if self.exclusions is None:
+            return []
+        self._bind_event()
+        self._flush()
+        for step in self.block.covers.best.steps:
+            self._step(step)
+            self._flush()
+        assert not self.pending, [str(t) for t in self.pending]
+        if self.invariant.sets_only:
+            self.ops.append(_If(quote_expr("W(V)", W=self.support.watchable, V=self.scope.get(self.invariant.head[0]))))
+        elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
+            for variable in self._unkeyed():
+                self.ops.append(_Keyable(self.scope.get(variable)))
+        return _Assembler(self.owner, self.ops, self.body, self.scope, self.invariant.name).assemble()
+
+    def _unkeyed(self) -> list[str]:
+        """Head variables that a field gives, which may hold anything."""
+        given = {c.args[1] for c in self.invariant.clauses if c.relation.kind is Kind.FIELD}
+        return [v for v in dict.fromkeys(self.invariant.head) if v in given and v not in self.keyable]
+
+    # -- the event --------------------------------------------------------------------------------
+
+    def _bind_event(self) -> None:
+        clause = self.invariant.clauses[self.block.clause]
+        columns = self.event.columns
+        if clause.relation.kind is Kind.MEMBER and not clause.watch:
+            self._bind(clause.args[0], columns[0])
+            self._guard(clause.args[0])
+            self._match(clause.pattern or Variable(clause.args[1]), columns[1])
+        else:
+            for variable, value in zip(clause.args, columns, strict=False):
+                self._bind(variable, value)
+        for guard in self.block.guards:
+            self._guard(guard.variable)
+
+    def _guard(self, variable: str) -> None:
+        for guard in self.block.guards:
+            if guard.variable == variable and guard not in self._guarded:
+                self._guarded.append(guard)
+                test = quote_expr("V in TAG", V=self.scope.get(variable), TAG=guard.tag)
+                self.ops.append(_If(test))
+
+    def _bind(self, variable: str, value: ast.expr) -> None:
+        if variable in self.scope.bound:
+            self._same(self.scope.get(variable), value)
+        else:
+            self.scope.bound[variable] = value
+
+    def _same(self, left: ast.expr, right: ast.expr) -> None:
+        if ast.dump(left) != ast.dump(right):
+            self.ops.append(_If(quote_expr("SAME(A, B)", SAME=self.support.same, A=left, B=right)))
+
+    def _match(self, pattern: Pattern, value: ast.expr) -> None:
+        """Split an element by a pattern; one that does not match is skipped."""
+        match pattern:
+            case Variable(identifier):
+                self._bind(identifier, value)
+            case Value(expr):
+                self.ops.append(_If(quote_expr("SAME(A, B)", SAME=self.support.same, A=value, B=expr.node)))
+            case TuplePattern(items):
+                test = quote_expr(
+                    "isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items))
+                )
+                self.ops.append(_If(test))
+                for position, item in enumerate(items):
+                    component = quote_expr("T[I]", T=value, I=ast.Constant(position))
+                    if isinstance(item, Variable) and item.name not in self.scope.bound:
+                        local = self._fresh(item.name)
+                        self.ops.append(_Plain(quote("X = Y", X=local, Y=component)[0]))
+                        self.scope.bound[item.name] = name(local)
+                    else:
+                        if isinstance(item, TuplePattern):
+                            local = self._temporary()
+                            self.ops.append(_Plain(quote("X = Y", X=local, Y=component)[0]))
+                            component = name(local)
+                        self._match(item, component)
+
+    def _fresh(self, variable: str) -> str:
+        return self.owner.local(variable)
+
+    def _temporary(self) -> str:
+        self.temporaries += 1
+        return self.owner.supply_local(f"part_{self.temporaries}")
+
+    # -- rule 4 -----------------------------------------------------------------------------------
+
+    def _exclusions(self) -> list[int] | None:
+        """Earlier clauses of the same relation, which must not be met by the event's own tuple.
+        None when one of them always is: then an earlier block does all the work."""
+        own = self.invariant.clauses[self.block.clause]
+        earlier = []
+        for index in _occurrence_order(self.invariant.clauses, own):
+            if index == self.block.clause:
+                break
+            other = self.invariant.clauses[index]
+            if _key(other) == _key(own) and other.pattern == own.pattern:
+                return None
+            earlier.append(index)
+        return earlier
+
+    def _flush(self) -> None:
+        """Place tests and exclusions as soon as their variables are bound."""
+        assert self.exclusions is not None
+        bound = self.scope.bound
+        for index in list(self.exclusions):
+            clause = self.invariant.clauses[index]
+            if all(v in bound for v in _key(clause)):
+                self.exclusions.remove(index)
+                self.ops.append(_If(self._differs(clause)))
+        for test in sorted(self.pending, key=lambda t: len(t.expr.text)):
+            if test.names <= bound.keys():
+                self.pending.remove(test)
+                lowered = lower_test(test.expr.node, self.support, self.scope.bound)
+                self.ops.append(_If(lowered, not can_raise(lowered)))
+
+    def _differs(self, clause: Clause) -> ast.expr:
+        """The clause's tuple is not the event's."""
+        columns = self.event.columns
+        source = quote_expr("A is not B", A=self.scope.get(clause.args[0]), B=columns[0])
+        if clause.relation.kind is not Kind.MEMBER:
+            return source
+        element = self._element(clause)
+        other = quote_expr("not SAME(A, B)", SAME=self.support.same, A=element, B=columns[1])
+        own_source = self.scope.get(clause.args[0])
+        if ast.dump(own_source) == ast.dump(columns[0]):
+            return other
+        if ast.dump(element) == ast.dump(columns[1]):
+            return source
+        return ast.BoolOp(ast.Or(), [source, other])
+
+    def _element(self, clause: Clause) -> ast.expr:
+        """The element of a member clause, rebuilt from its variables."""
+        return _build(clause.pattern or Variable(clause.args[1]), self.scope)
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def _step(self, step: Step) -> None:
+        clause = self.invariant.clauses[step.clause]
+        cost = step.factor.text if step.factor is not None else ""
+        match clause.relation.kind:
+            case Kind.FIELD:
+                self._field(clause, step, cost)
+            case Kind.MEMBER if clause.watch:
+                pass
+            case Kind.MEMBER:
+                self._member(clause, step, cost)
+            case Kind.DEMAND:
+                self._demand(clause, step, cost)
+            case Kind.TAG:
+                test = quote_expr("V in TAG", V=self.scope.get(clause.args[0]), TAG=clause.relation.name)
+                self.ops.append(_If(test))
+
+    def _field(self, clause: Clause, step: Step, cost: str) -> None:
+        source, target = clause.args
+        if step.access is Access.LOOKUP:
+            self._lookup(clause, step, cost)
+            return
+        receiver = self.scope.get(source)
+        if clause.watch:
+            if step.access is Access.FORWARD and not self._is_read(target, step.clause):
+                self.scope.bound[target] = ast.Constant(None)
+                return
+            live = quote_expr(
+                "getattr(O, F, MISSING)", O=receiver, F=ast.Constant(clause.field), MISSING=self.support.MISSING
+            )
+        else:
+            live = ast.Attribute(receiver, clause.field, ast.Load())
+        if step.access is Access.FORWARD:
+            local = self._fresh(target)
+            if clause.watch:
+                self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+            else:
+                self.ops.append(_Assign(local, live))
+            self.scope.bound[target] = name(local)
+            if source == target:
+                raise AssertionError("a field clause binds a new variable")
+        else:
+            local = self.owner.supply_local(f"{self.owner.local(source)}_{clause.field}_now")
+            if clause.watch:
+                self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+            else:
+                self.ops.append(_Assign(local, live))
+            self._same(name(local), self.scope.get(target))
+
+    def _is_read(self, variable: str, clause_index: int) -> bool:
+        """Does any other clause, test or head use the variable?"""
+        for index, clause in enumerate(self.invariant.clauses):
+            if index != clause_index and variable in clause.args:
+                return True
+        reads = set(self.invariant.head)
+        for test in self.invariant.tests:
+            reads |= test.names
+        if self.invariant.result is not None:
+            reads |= self.invariant.result.names
+        return variable in reads
+
+    def _member(self, clause: Clause, step: Step, cost: str) -> None:
+        if step.access is Access.LOOKUP:
+            self._lookup(clause, step, cost)
+            return
+        source = self.scope.get(clause.args[0])
+        if step.access is Access.TEST:
+            element = self._element(clause)
+            keyable = all(v in self.keyable for v in clause.args[1:])
+            test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
+            support = self.support
+            self.ops.append(
+                _If(quote_expr(test, CONTAINS=support.contains, SOURCES=support.SOURCES, S=source, X=element))
+            )
+            return
+        elements = quote_expr(
+            "S if S.__class__ in SOURCES else ELEMENTS(S)",
+            S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
+        )  # fmt: skip
+        if clause.pattern is None:
+            variable = clause.args[1]
+            local = self._fresh(variable)
+            self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
+            self.scope.bound[variable] = name(local)
+        else:
+            local = self.owner.supply_local("element")
+            self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
+            self._match(clause.pattern, name(local))
+
+    def _lookup(self, clause: Clause, step: Step, cost: str) -> None:
+        index = self.invariant.index_for(step.clause, step.key)
+        key = _tuple([self.scope.get(clause.args[i]) for i in step.key])
+        image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
+        self._loop_over(clause, step.new, image, cost)
+
+    def _loop_over(self, clause: Clause, new: Sequence[int], image: ast.expr, cost: str) -> None:
+        targets, repeated = [], []
+        for position in new:
+            variable = clause.args[position]
+            if variable in self.scope.bound:
+                local = self.owner.supply_local(f"{self.owner.local(variable)}_again")
+                repeated.append((variable, local))
+            else:
+                local = self._fresh(variable)
+                self.scope.bound[variable] = name(local)
+            targets.append(ast.Name(local, ast.Store()))
+        target = targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())
+        self.ops.append(_For(target, image, cost))
+        for variable, local in repeated:
+            self._same(self.scope.get(variable), name(local))
+
+    def _demand(self, clause: Clause, step: Step, cost: str) -> None:
+        demanded = self.owner.result_keys[self.invariant.query]
+        match step.access:
+            case Access.TEST:
+                key = _tuple([self.scope.get(v) for v in clause.args])
+                self.ops.append(_If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
+            case Access.SCAN if clause.args:
+                self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)
+            case Access.SCAN:
+                self.ops.append(_If(quote_expr("() in DEMAND", DEMAND=demanded)))
+            case _:
+                self._lookup(clause, step, cost)
+
+
+class _Assembler:
+    """Nests operations; what nests too deep moves into a function of its own."""
+
+    def __init__(self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, label: str) -> None:
+        self.owner, self.ops, self.body, self.scope, self.label = owner, ops, body, scope, label
+
+    def assemble(self) -> list[ast.stmt]:
+        return self._from(0, 0)
+
+    def _from(self, index: int, depth: int) -> list[ast.stmt]:
+        if index == len(self.ops):
+            return self.body(self.scope)
+        if depth >= MAX_DEPTH:
+            return self._outlined(index)
+        match self.ops[index]:
+            case _Plain(statement):
+                return [statement, *self._from(index + 1, depth)]
+            case _For(target, iterable, cost):
+                loop = ast.For(target, iterable, self._from(index + 1, depth + 1), [])
+                return trailing([loop], cost)
+            case _If(test, True):
+                tests = [test]
+                while index + 1 < len(self.ops):
+                    following = self.ops[index + 1]
+                    if not (isinstance(following, _If) and following.safe):
+                        break
+                    tests.append(following.test)
+                    index += 1
+                joined = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+                return [ast.If(joined, self._from(index + 1, depth + 1), [])]
+            case _Keyable(value):
+                return quote(
+                    "if KEYABLE(V):\n    REST", KEYABLE=self.owner.support.keyable, V=value,
+                    REST=self._from(index + 1, depth + 1),
+                )  # fmt: skip
+            case _If() | _Assign():
+                return self._attempt(index, depth)
+        raise AssertionError(self.ops[index])
+
+    def _attempt(self, index: int, depth: int) -> list[ast.stmt]:
+        """A run of field reads and at most one test, tried together."""
+        statements: list[ast.stmt] = []
+        test: ast.expr | None = None
+        while index < len(self.ops):
+            op = self.ops[index]
+            if isinstance(op, _Assign):
+                statements += quote("X = Y", X=op.target, Y=op.value)
+            elif isinstance(op, _If) and (statements or not op.safe):
+                test = op.test
+                index += 1
+                break
+            else:
+                break
+            index += 1
+        if test is None:
+            rest = self._from(index, depth + 1)
+            return quote(
+                "try:\n    READS\nexcept AttributeError:\n    pass\nelse:\n    REST", READS=statements, REST=rest
+            )
+        ok = self.owner.supply_local("ok")
+        rest = self._from(index, depth + 1)
+        return quote(
+            "try:\n    READS\n    OK = TEST\nexcept Exception:\n    OK = False\nif OK:\n    REST",
+            READS=statements, OK=ok, TEST=test, REST=rest,
+        )  # fmt: skip
+
+    def _outlined(self, index: int) -> list[ast.stmt]:
+        rest = self._from(index, 0)
+        function = self.owner.supply.fresh(f"maintain_{self.label}")
+        stored = {n.id for s in rest for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        local_names = self._locals_before(index)
+        read = {n.id for s in rest for n in ast.walk(s) if isinstance(n, ast.Name)}
+        params = sorted(n for n in read & local_names)
+        del stored
+        self.owner.outline(function, params, rest)
+        call = ast.Call(name(function), [name(p) for p in params], [])
+        return [ast.Expr(call)]
+
+    def _locals_before(self, index: int) -> set[str]:
+        found: set[str] = set()
+        for value in self.scope.bound.values():
+            found |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+        for op in self.ops[:index]:
+            match op:
+                case _Assign(target, _):
+                    found.add(target)
+                case _For(target, _, _):
+                    found |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+                case _Plain(statement):
+                    found |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+                case _If():
+                    found |= {n.id for n in ast.walk(op.test) if isinstance(n, ast.Name)}
+        later = set()
+        for op in self.ops[index:]:
+            match op:
+                case _Assign(target, _):
+                    later.add(target)
+                case _For(target, _, _):
+                    later |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+                case _Plain(ast.Assign(targets=[ast.Name(id=target)])):
+                    later.add(target)
+        return {n for n in found if self.owner.is_local(n)} - later
+
+
+def _tuple(parts: list[ast.expr]) -> ast.expr:
+    return parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
+
+
+def _build(pattern: Pattern, scope: Scope) -> ast.expr:
+    match pattern:
+        case Variable(identifier):
+            return scope.get(identifier)
+        case Value(expr):
+            return expr.node
+        case TuplePattern(items):
+            return ast.Tuple([_build(i, scope) for i in items], ast.Load())
+    raise AssertionError(pattern)
+
+
+def _key(clause: Clause) -> tuple[str, ...]:
+    """The columns that tell an update's tuple: the object of a field, source and element of a set."""
+    return clause.args[:1] if clause.relation.kind in (Kind.FIELD, Kind.CONTENT) else clause.args
+
+
+def _family(clause: Clause) -> str:
+    """The updates that change a clause: what is in a set and what is known of it change together."""
+    return MEMBER.name if clause.relation == CONTENT else clause.relation.name
+
+
+def _occurrence_order(clauses: Sequence[Clause], own: Clause) -> list[int]:
+    """Occurrences of a relation: joined ones first, then watched ones."""
+    related = [i for i, c in enumerate(clauses) if _family(c) == _family(own)]
+    return sorted(related, key=lambda i: (clauses[i].watch, clauses[i].relation.kind is Kind.CONTENT))
+
+
+_BUILTINS = frozenset(dir(builtins))
+
+__all__ = ["Event", "Renderer", "Scope", "Store"]

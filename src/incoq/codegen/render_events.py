@@ -1,0 +1,397 @@
+"""Assemble the maintenance of every event (paper, section 5.2, "Organize all maintenance").
+
+An update has a state before and a state after. Before it, what its tuple contributed is taken away;
+after it, what it contributes now is put in:
+
+    before:  results, then auxiliary values from demand outwards
+    the update itself
+    after:   auxiliary values from the far end towards demand, then results
+
+These are the paper's rules 1 to 3; for auxiliary values among themselves the order is what makes an
+event be handled by all that depends on it directly before anything that it causes: `s.add(s)` counts
+once. Rule 4 is in `render_block.py`. Watched clauses contribute before and after whatever the update.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from incoq.codegen.lower_tests import Support, can_raise, lower_test
+from incoq.codegen.quote import commented, quote, quote_expr
+from incoq.codegen.render_block import Event, Renderer, Scope
+from incoq.ir.expressions import name
+from incoq.ir.invariants import Block, Invariant, Plan, Store
+from incoq.ir.relational import CONTENT, MEMBER, Kind, Relation, RelationalQuery, field_relation
+from incoq.names import NameSupply
+from incoq.planning.costs import total
+
+Dependent = tuple[Invariant, Block]
+
+
+@dataclass
+class EventRenderer:
+    """Renders the functions of one plan: events of fields, sets, demand and tags."""
+
+    plan: Plan
+    support: Support
+    supply: NameSupply
+    functions: list[ast.stmt] = field(default_factory=list)
+    setters: dict[str, str] = field(default_factory=dict)
+    deleters: dict[str, str] = field(default_factory=dict)
+    demanders: dict[str, str] = field(default_factory=dict)
+    releasers: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        results = {q.name: self.plan.result_of(q.name).name for q in self.plan.queries}
+        self.tag_functions: dict[str, tuple[str, str]] = {}
+        for invariant in self.plan.invariants:
+            if invariant.store is Store.TAG and self.plan.dependents(invariant.relation):
+                self.tag_functions[invariant.name] = (
+                    self.supply.fresh(f"add_{invariant.name}"),
+                    self.supply.fresh(f"del_{invariant.name}"),
+                )
+        known = {i.name for i in self.plan.invariants} | set(self.support.names.values())
+        known |= {f for pair in self.tag_functions.values() for f in pair}
+        self.renderer = Renderer(self.plan, self.support, self.supply, results, self._outline, known)
+        self.value = self.supply.fresh("value")
+        self.old = self.supply.fresh("old")
+        self.image = self.supply.fresh("image")
+        self.answer = self.supply.fresh("answer")
+        self.element = self.supply.fresh("result")
+        self.count = self.supply.fresh("count")
+
+    def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
+        assert isinstance(params, list)
+        self.renderer.globals.add(function)
+        arguments = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
+        self.functions.append(ast.FunctionDef(function, arguments, body, []))
+
+    # -- the stores -------------------------------------------------------------------------------
+
+    def stores(self) -> list[ast.stmt]:
+        """The empty structures, each with the invariant it keeps."""
+        made: list[ast.stmt] = []
+        for invariant in self.plan.invariants:
+            empty = "{}" if invariant.counted or invariant.store is not Store.TAG else "set()"
+            statement = quote(f"X = {empty}", X=invariant.name)
+            made += commented(statement, str(invariant))
+        return made
+
+    # -- heads ------------------------------------------------------------------------------------
+
+    def _change(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
+        match invariant.store:
+            case Store.RESULT:
+                return self._change_result(invariant, scope, add)
+            case Store.TAG:
+                return self._change_tag(invariant, scope.get(invariant.head[0]), add)
+            case Store.INDEX:
+                return self._change_index(invariant, scope, add)
+        raise AssertionError(invariant.store)
+
+    def _change_tag(self, invariant: Invariant, value: ast.expr, add: bool) -> list[ast.stmt]:
+        functions = self.tag_functions.get(invariant.name)
+        if functions is not None:
+            return quote("F(V)", F=functions[0] if add else functions[1], V=value)
+        return self._count_tag(invariant, value, add, [])
+
+    def _count_tag(
+        self, invariant: Invariant, value: ast.expr, add: bool, dependents: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        tag = invariant.name
+        if not invariant.counted:
+            if add:
+                return [*quote("TAG.add(V)", TAG=tag, V=value), *dependents]
+            return [*dependents, *quote("TAG.discard(V)", TAG=tag, V=value)]
+        if add and not dependents:
+            return quote("TAG[V] = TAG.get(V, 0) + 1", TAG=tag, V=value)
+        if add:
+            return quote(
+                "N = TAG.get(V, 0)\nTAG[V] = N + 1\nif not N:\n    REST",
+                N=self.count, TAG=tag, V=value, REST=dependents,
+            )  # fmt: skip
+        return quote(
+            "N = TAG[V]\nif N == 1:\n    REST\n    del TAG[V]\nelse:\n    TAG[V] = N - 1",
+            N=self.count, TAG=tag, V=value, REST=dependents,
+        )  # fmt: skip
+
+    def _change_index(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
+        key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
+        value = _tuple([scope.get(v) for v in invariant.head[invariant.key :]])
+        holes = {"M": invariant.name, "K": key, "V": value, "I": self.image}
+        if add:
+            return quote("I = M.get(K)\nif I is None:\n    M[K] = {V}\nelse:\n    I.add(V)", **holes)
+        return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]", **holes)
+
+    def _change_result(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
+        assert invariant.result is not None
+        renaming = {v: scope.get(v) for v in invariant.result.names}
+        value = lower_test(invariant.result.expr.node, self.support, renaming)
+        key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
+        rest = [scope.get(v) for v in invariant.head[invariant.key :]]
+        holes = {
+            "R": invariant.name, "K": key, "A": self.answer, "E": self.element, "N": self.count, "VALUE": value,
+        }  # fmt: skip
+        fetch = quote("A = R[K]", **holes)
+        clean: list[ast.stmt] = []
+        if rest:
+            inner = _tuple(rest)
+            make = "A = R[K].setdefault(P, {})" if invariant.counted else "A = R[K].setdefault(P, set())"
+            fetch = quote(make, P=inner, **holes)
+            if not add:
+                clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
+        if add:
+            store = quote("A[E] = A.get(E, 0) + 1" if invariant.counted else "A.add(E)", **holes)
+        elif invariant.counted:
+            store = quote("N = A[E]\nif N == 1:\n    del A[E]\nelse:\n    A[E] = N - 1", **holes)
+        else:
+            store = quote("A.discard(E)", **holes)
+        if isinstance(value, ast.Name) and not can_raise(value) and self._keyed(invariant, value):
+            filled = [_replace(s, self.element, value) for s in store]
+            return [*fetch, *filled, *clean]
+        return [
+            *quote(
+                "try:\n    E = VALUE\n    hash(E)\nexcept Exception:\n    pass\nelse:\n    STORE",
+                STORE=[*fetch, *store, *clean], **holes,
+            )
+        ]  # fmt: skip
+
+    def _keyed(self, invariant: Invariant, value: ast.Name) -> bool:
+        del value
+        names = invariant.result.names if invariant.result is not None else frozenset()
+        keyed = {
+            v for c in invariant.clauses if c.relation.kind is Kind.MEMBER and not c.watch for v in c.args[1:]
+        } | set(invariant.clauses[0].args)  # fmt: skip
+        return names <= keyed
+
+    # -- running dependents -----------------------------------------------------------------------
+
+    def _run(self, dependents: list[Dependent], event: Event, add: bool) -> list[ast.stmt]:
+        statements: list[ast.stmt] = []
+        for invariant, block in dependents:
+            body = self.renderer.block(
+                invariant, block, event, lambda scope, i=invariant: self._change(i, scope, add)
+            )
+            if body:
+                cost = block.covers.best.cost
+                clause = invariant.clauses[block.clause]
+                sign = "+=" if add else "-="
+                statements += commented(
+                    body, f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})"
+                )
+        return statements
+
+    def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
+        """Results first, then auxiliary values from demand outwards."""
+        chosen = [d for d in dependents if (watched if _watches(d) else joined)]
+        results = [d for d in chosen if d[0].store is Store.RESULT]
+        others = sorted((d for d in chosen if d[0].store is not Store.RESULT), key=lambda d: d[0].depth)
+        return [*reversed(results), *others]
+
+    def _after(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
+        """Auxiliary values from the far end, then results."""
+        return list(reversed(self._before(dependents, joined, watched)))
+
+    # -- tags -------------------------------------------------------------------------------------
+
+    def tag_events(self) -> None:
+        for invariant in self.plan.invariants:
+            functions = self.tag_functions.get(invariant.name)
+            if functions is None:
+                continue
+            variable = self.renderer.local(invariant.head[0])
+            dependents = self.plan.dependents(invariant.relation)
+            event = Event((name(variable),))
+            for function, add in zip(functions, (True, False), strict=True):
+                order = self._after if add else self._before
+                inner = self._run(order(dependents, True, True), event, add)
+                body = self._count_tag(invariant, name(variable), add, inner)
+                word = "enters" if add else "leaves"
+                self._define(function, [variable], f"{variable} {word} {invariant.name}.", body)
+
+    # -- fields -----------------------------------------------------------------------------------
+
+    def field_events(self) -> None:
+        for field_name in self.plan.fields():
+            self._field_event(field_name)
+
+    def _field_event(self, field_name: str) -> None:
+        dependents = self.plan.dependents(field_relation(field_name))
+        receiver = self.renderer.supply_local("o")
+        setter = self.setters[field_name] = self.supply.fresh(f"set_{field_name}")
+        deleter = self.deleters[field_name] = self.supply.fresh(f"del_{field_name}")
+        holes = {
+            "O": receiver, "V": self.value, "OLD": self.old, "MISSING": self.support.MISSING,
+            "F": ast.Constant(field_name),
+        }  # fmt: skip
+        target = ast.Attribute(name(receiver), field_name, ast.Store())
+        read = quote("OLD = getattr(O, F, MISSING)", **holes)
+        away = Event((name(receiver), name(self.old)))
+        put = Event((name(receiver), name(self.value)))
+        lose = self._run(self._before(dependents, True, True), away, False)
+        lose_missing = self._run(self._before(dependents, False, True), away, False)
+        gain = self._run(self._after(dependents, True, True), put, True)
+        gain_missing = self._run(self._after(dependents, False, True), put, True)
+        assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
+        trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
+        guard = self._entry_guard(dependents, name(receiver))
+        work = [
+            *read,
+            *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
+            *_branch(
+                quote_expr("OLD is not MISSING", **holes), [*trial, *lose], lose_missing
+            ),
+            *assign,
+            *gain,
+        ]
+        body = self._guarded(guard, work, assign)
+        docs = f"{receiver}.{field_name} = {self.value}: {self._cost(dependents)}"
+        self._define(setter, [self.value, receiver], docs, body)
+        remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]
+        # A class attribute may stand in once the object's own is gone, and stays where there is none.
+        after = [
+            *quote("V = getattr(O, F, MISSING)", **holes),
+            *_branch(quote_expr("V is not MISSING", **holes), gain, gain_missing),
+        ]
+        work = [
+            *read,
+            *_branch(quote_expr("OLD is not MISSING", **holes), lose, lose_missing),
+            *quote("try:\n    REMOVE\nfinally:\n    AFTER", REMOVE=remove, AFTER=after),
+        ]
+        body = self._guarded(guard, work, remove)
+        self._define(deleter, [receiver], f"del {receiver}.{field_name}: {self._cost(dependents)}", body)
+
+    def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
+        """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
+        tags: dict[str, None] = {}
+        for invariant, block in dependents:
+            clause = invariant.clauses[block.clause]
+            found = [g.tag for g in block.guards if g.variable == clause.args[0]]
+            found += [
+                c.relation.name
+                for c in invariant.clauses
+                if c.relation.kind is Kind.TAG and c.args[0] == clause.args[0]
+            ]
+            if not found:
+                return None
+            tags.setdefault(found[0])
+        tests: list[ast.expr] = [quote_expr("S in TAG", S=source, TAG=tag) for tag in tags]
+        if not tests:
+            return None
+        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+    def _guarded(
+        self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        if guard is None:
+            return work
+        return [ast.If(guard, work, otherwise)]
+
+    # -- sets -------------------------------------------------------------------------------------
+
+    def set_methods(self) -> dict[str, list[ast.stmt]]:
+        """The bodies of `Set.add` and `Set.discard`."""
+        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
+        source, element = "self", self.renderer.supply_local("x")
+        event = Event((name(source), name(element)))
+        guard = self._entry_guard(dependents, name(source))
+        holes = {
+            "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
+            "STORED": self.support.stored,
+        }  # fmt: skip
+        add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
+        grow = [
+            *self._run(self._before(dependents, False, True), event, False),
+            *add,
+            *self._run(self._after(dependents, True, True), event, True),
+        ]
+        shrink = [
+            *quote("X = STORED(S, X)", **holes),
+            *self._run(self._before(dependents, True, True), event, False),
+            *discard,
+            *self._run(self._after(dependents, False, True), event, True),
+        ]
+        return {
+            "add": quote("if X not in S:\n    REST", REST=self._guarded(guard, grow, add), **holes),
+            "discard": quote("if X in S:\n    REST", REST=self._guarded(guard, shrink, discard), **holes),
+        }
+
+    def set_cost(self) -> str:
+        return self._cost([*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)])
+
+    def _cost(self, dependents: list[Dependent]) -> str:
+        return total([block.covers.best.cost for _, block in dependents])
+
+    # -- demand -----------------------------------------------------------------------------------
+
+    def demand_events(self) -> None:
+        for query in self.plan.queries:
+            self._demand_event(query)
+
+    def _demand_event(self, query: RelationalQuery) -> None:
+        relation = Relation(Kind.DEMAND, f"demand_{query.name}")
+        dependents = self.plan.dependents(relation)
+        result = self.plan.result_of(query.name)
+        params = [self.renderer.local(p) for p in query.demand]
+        event = Event(tuple(name(p) for p in params))
+        key = _tuple([name(p) for p in params])
+        demander = self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
+        releaser = self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
+        empty = "{}" if query.rest or result.counted else "set()"
+        put = [
+            *quote(f"R[K] = {empty}", R=result.name, K=key),
+            *self._run(self._after(dependents, True, True), event, True),
+            *quote("return R[K]", R=result.name, K=key),
+        ]
+        cost = self._cost([d for d in dependents])
+        self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
+        auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
+        gone = [
+            *quote("del R[K]", R=result.name, K=key),
+            *self._run(self._before(auxiliary, True, True), event, False),
+        ]
+        self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
+
+    def _define(self, function: str, params: list[str], doc: str, body: list[ast.stmt]) -> None:
+        self.renderer.globals.add(function)
+        arguments = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
+        docstring = ast.Expr(ast.Constant(doc))
+        self.functions.append(ast.FunctionDef(function, arguments, [docstring, *(body or [ast.Pass()])], []))
+
+
+def _watches(dependent: Dependent) -> bool:
+    invariant, block = dependent
+    return invariant.clauses[block.clause].watch
+
+
+def _branch(test: ast.expr, yes: list[ast.stmt], no: list[ast.stmt]) -> list[ast.stmt]:
+    """`if test: yes else: no`, without empty arms."""
+    if not yes and not no:
+        return []
+    if not yes:
+        return [ast.If(ast.UnaryOp(ast.Not(), test), no, [])]
+    return [ast.If(test, yes, no)]
+
+
+def _replace(statement: ast.stmt, identifier: str, value: ast.expr) -> ast.stmt:
+    filled = quote_fill(statement, identifier, value)
+    return filled
+
+
+def quote_fill(statement: ast.stmt, identifier: str, value: ast.expr) -> ast.stmt:
+    """`statement` with a name replaced by an expression."""
+    from incoq.codegen.quote import fill
+
+    result = fill(statement, {identifier: value})
+    assert isinstance(result, ast.stmt)
+    return result
+
+
+def _tuple(parts: list[ast.expr]) -> ast.expr:
+    return parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
+
+
+def _shown(params: list[str]) -> str:
+    return f"({', '.join(params)})"

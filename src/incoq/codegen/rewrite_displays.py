@@ -1,0 +1,307 @@
+"""Choose the expressions of a module that must be others for maintenance to see what happens to them.
+
+Before:    groups = defaultdict(set); seen = {a, b}; setattr(o, name, v)
+After:     groups = defaultdict(Set); seen = Set({a, b}); set_attribute(o, name, v)
+Invariant: a container stays plain only where no update reaches it; a class stays where it only describes
+Cost:      linear in the program
+
+The choices are data; `rewrite_updates` makes them in the text, or in a copy of the tree within an f-string.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from incoq.codegen.name_scopes import Scopes
+from incoq.codegen.text_edits import Unsupported
+
+UNMAINTAINED_NAMES = frozenset({"__all__", "__slots__", "__match_args__"})
+_READERS = frozenset(
+    ("len", "sorted", "min", "max", "sum", "any", "all", "frozenset", "tuple", "list", "set", "dict")
+)
+_COMMON = {"clear", "pop", "copy", "__init__", "__new__"}
+_ROUTES: Mapping[str, frozenset[str]] = {  # what makes or changes a container when called through its class
+    "set": frozenset(
+        {"add", "remove", "discard", "update", "union", "intersection", "difference", "symmetric_difference"}
+        | {"difference_update", "intersection_update", "symmetric_difference_update"}
+        | {f"__{prefix}{operator}__" for prefix in ("", "r", "i") for operator in ("or", "and", "sub", "xor")}
+        | _COMMON
+    ),
+    "list": frozenset(
+        {"append", "extend", "insert", "remove", "sort", "reverse", "__setitem__", "__delitem__"}
+        | {"__add__", "__mul__", "__rmul__", "__iadd__", "__imul__"}
+        | _COMMON
+    ),
+    "dict": frozenset(
+        {"popitem", "setdefault", "update", "fromkeys", "__setitem__", "__delitem__"}
+        | {"__or__", "__ror__", "__ior__"}
+        | _COMMON
+    ),
+}
+
+
+@dataclass(frozen=True)
+class UpdateNames:
+    """The names that rewritten code calls; none may be private (`__x`), since a class would mangle it.
+
+    `setters[f](value, obj)` takes the value first, because Python evaluates the right side first.
+    """
+
+    setters: Mapping[str, str]
+    deleters: Mapping[str, str]
+    setattr_: str
+    delattr_: str
+    set_class: str | None
+    list_class: str | None
+    dict_class: str | None
+    fresh: Callable[[str], str]
+
+    def __post_init__(self) -> None:
+        classes = (self.set_class, self.list_class, self.dict_class)
+        names = [
+            *self.setters.values(),
+            *self.deleters.values(),
+            self.setattr_,
+            self.delattr_,
+            *filter(None, classes),
+        ]
+        for name in names:
+            if name.startswith("__") and not name.endswith("__"):
+                raise ValueError(f"{name} would be mangled in a class")
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields whose updates matter."""
+        return frozenset(self.setters) | frozenset(self.deleters)
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """The builtin containers to replace, each with the class that stands for it."""
+        classes = {"set": self.set_class, "list": self.list_class, "dict": self.dict_class}
+        return {kind: name for kind, name in classes.items() if name is not None}
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """`e` becomes `function(e)`."""
+
+    function: str
+
+
+@dataclass(frozen=True)
+class Replace:
+    """`e` becomes `name`."""
+
+    name: str
+
+
+Choices = dict[ast.AST, Wrap | Replace]
+
+
+def choose_replacements(
+    tree: ast.Module, names: UpdateNames, scopes: Scopes, skip: Collection[ast.AST] = ()
+) -> Choices:
+    """What each expression that must change becomes.
+
+    >>> tree = ast.parse("seen = {1}")
+    >>> names = UpdateNames({}, {}, "set_attribute", "del_attribute", "Set", None, None, str)
+    >>> list(choose_replacements(tree, names, Scopes(tree)).values())
+    [Wrap(function='Set')]
+    """
+    chooser = _Chooser(names, names.classes, names.fields, scopes)
+    stack: list[tuple[ast.AST, bool]] = [(tree, True)]
+    while stack:
+        node, displays = stack.pop()
+        if node not in skip:
+            chooser.choose(node, displays)
+            plain = chooser.plain_inside(node)
+            stack += ((child, displays and child not in plain) for child in ast.iter_child_nodes(node))
+    return chooser.choices
+
+
+@dataclass
+class _Chooser:
+    names: UpdateNames
+    classes: Mapping[str, str]
+    fields: frozenset[str]
+    scopes: Scopes
+    choices: Choices = field(default_factory=dict)
+    exempt: set[ast.AST] = field(
+        default_factory=set
+    )  # parents come first and say which children stay as they are
+    harmless: set[ast.AST] = field(default_factory=set)  # `setattr` and the like, called for other fields
+
+    def choose(self, node: ast.AST, displays: bool) -> None:
+        """Decide about one node; within a part where `displays` is false only attribute updates matter."""
+        if self.classes and displays:
+            self._exempt_children(node)
+        if self.fields:
+            self._choose_helper(node)
+        if not (self.classes and displays) or node in self.exempt:
+            return
+        if (kind := _kind_of_display(node)) in self.classes:
+            self.choices[node] = Wrap(self.classes[kind])
+        elif self.scopes.is_builtin(node, self.classes):
+            assert isinstance(node, ast.Name)
+            self.choices[node] = Replace(self.classes[node.id])
+
+    def plain_inside(self, node: ast.AST) -> Collection[ast.AST]:
+        """The children in which displays stay plain: what describes the program rather than its data."""
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return {*node.decorator_list, node.returns} - {None}  # type: ignore[return-value]  # None is taken out
+            case ast.ClassDef():
+                return set(node.decorator_list)
+            case ast.arg(annotation=ast.expr() as annotation):
+                return {annotation}
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if (
+                name in UNMAINTAINED_NAMES
+            ):
+                return {node.annotation, value}
+            case ast.AnnAssign():
+                return {node.annotation}
+            case ast.ExceptHandler(type=ast.expr() as caught):
+                return {caught}
+            case ast.match_case():
+                return {node.pattern}
+            case ast.Assign(targets=targets, value=value) if any(map(_is_unmaintained, targets)):
+                return {value}
+            case ast.AugAssign(target=target, value=value) if _is_unmaintained(target):
+                return {value}
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"))):
+                return set(node.args)
+        if type(node).__name__ in ("TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple"):
+            return set(ast.iter_child_nodes(node))
+        return ()
+
+    def _exempt_children(self, node: ast.AST) -> None:
+        match node:
+            case ast.Call():
+                self._exempt_arguments(node)
+            case ast.Compare():
+                for operator, operand in zip(node.ops, node.comparators, strict=True):
+                    if isinstance(operator, ast.In | ast.NotIn):
+                        self._leave_unobserved(operand)
+                for operand in (node.left, *node.comparators):
+                    self._leave_classes(operand)
+            case ast.For(iter=source) | ast.AsyncFor(iter=source) | ast.comprehension(iter=source):
+                self._leave_unobserved(source)
+            case ast.Starred(value=value, ctx=ast.Load()) | ast.keyword(arg=None, value=value):
+                self._leave_unobserved(value)
+            case ast.BinOp(op=ast.BitOr()):
+                self._leave_classes(node.left)
+                self._leave_classes(node.right)
+            case ast.Subscript():
+                if node not in self.exempt and isinstance(node.value, ast.Name):
+                    self.exempt.add(node.value)
+                self._leave_slice(node.slice)
+            case ast.ClassDef():
+                self.exempt.update(base for base in node.bases if isinstance(base, ast.Subscript))
+            case ast.Attribute(value=ast.Name(id=name) as value) if node.attr not in _ROUTES.get(name, ()):
+                self.exempt.add(value)
+
+    def _exempt_arguments(self, call: ast.Call) -> None:
+        if isinstance(call.func, ast.Subscript):
+            self.exempt.add(call.func)  # `list[int]()` makes a list: its name is no mere description
+        if self.scopes.is_builtin(call.func, ("isinstance", "issubclass")):
+            for argument in call.args[1:]:
+                self._leave_classes(argument)
+        elif self.scopes.is_builtin(call.func, _READERS) or _is_join(call.func):
+            several = (
+                isinstance(call.func, ast.Name) and call.func.id in ("min", "max") and len(call.args) > 1
+            )
+            for argument in call.args[: 0 if several else 1]:
+                self._leave_unobserved(argument)
+
+    def _leave_unobserved(self, node: ast.expr) -> None:
+        """A container that is read at once and then gone; what it holds is looked at as usual."""
+        self.exempt.add(node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else node)
+
+    def _leave_classes(self, node: ast.expr) -> None:
+        """Classes that values are compared with."""
+        if isinstance(node, ast.Name):
+            self.exempt.add(node)
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+            for element in node.elts:
+                self._leave_classes(element)
+        elif isinstance(node, ast.BinOp):
+            self._leave_classes(node.left)
+            self._leave_classes(node.right)
+
+    def _leave_slice(self, node: ast.expr) -> None:
+        """Arguments of generic classes (`Callable[[set], list]`); a real index is no container."""
+        self.exempt.add(node)
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            for element in node.elts:
+                self._leave_slice(element)
+        elif isinstance(node, ast.Subscript):
+            self.exempt.discard(node)
+
+    def _choose_helper(self, node: ast.AST) -> None:
+        helpers = {"setattr": self.names.setattr_, "delattr": self.names.delattr_}
+        match node:
+            case ast.Call(func=func) if self._names_another_field(node):
+                self.harmless.add(func)
+            case ast.Name() if node not in self.harmless and self.scopes.is_builtin(node, helpers):
+                self.choices[node] = Replace(helpers[node.id])
+            case ast.Attribute(value=ast.Name(id="builtins"), attr="setattr" | "delattr", ctx=ast.Load()):
+                self.choices[node] = Replace(helpers[node.attr])
+            case ast.Attribute(attr="__setattr__" | "__delattr__", ctx=ast.Load()) if (
+                node not in self.harmless
+            ):
+                if not self.scopes.is_builtin(node.value, ("object",)):
+                    raise Unsupported(
+                        node, f"{node.attr} of anything but object changes fields unseen; use setattr"
+                    )
+                self.choices[node] = Replace(helpers[node.attr.strip("_")])
+            case ast.comprehension() if any(map(self._is_updated, ast.walk(node.target))):
+                raise Unsupported(
+                    node.target, "a comprehension assigns a field at every step; use a for statement"
+                )
+
+    def _names_another_field(self, call: ast.Call) -> bool:
+        """Whether a call of `setattr`, `__delattr__`, … has a constant name that does not matter."""
+        match call.func:
+            case ast.Name(id="setattr") | ast.Attribute(attr="__setattr__"):
+                arguments = call.args[:-1]
+            case ast.Name(id="delattr") | ast.Attribute(attr="__delattr__"):
+                arguments = call.args
+            case _:
+                return False
+        if call.keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
+            return False
+        match arguments[-1:]:
+            case [ast.Constant(value=str(name))]:
+                return name not in self.fields
+        return False
+
+    def _is_updated(self, node: ast.AST) -> bool:
+        return (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and self.scopes.attribute(node) in self.fields
+        )
+
+
+def _kind_of_display(node: ast.AST) -> str:
+    match node:
+        case ast.Set() | ast.SetComp():
+            return "set"
+        case ast.List(ctx=ast.Load()) | ast.ListComp():
+            return "list"
+        case ast.Dict() | ast.DictComp():
+            return "dict"
+    return ""
+
+
+def _is_join(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(value=ast.JoinedStr() | ast.Constant(value=str()), attr="join"):
+            return True
+    return False
+
+
+def _is_unmaintained(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and target.id in UNMAINTAINED_NAMES

@@ -1,0 +1,387 @@
+"""Rewrite the text of a module so that every update that may matter calls maintenance.
+
+Before:    self.email, self.loc = email, loc   # both        o.loc += 1
+After:     (t1, t2) = email, loc                             v = o.loc
+           set_email(t1, self)                               v += 1
+           set_loc(t2, self)                                 set_loc(v, o)
+           del t1, t2   # both                               del v
+Invariant: order, results and exceptions are Python's own; text that is no update stays byte for byte
+Cost:      linear in the program
+
+An update on a line of its own becomes several lines; where it shares one (`;`, `if c: o.f += 1`) the new
+statements, all simple ones, are joined by `; `. Temporaries are deleted at once, so that they keep no object alive.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from incoq.codegen.name_scopes import Scopes
+from incoq.codegen.rewrite_displays import Choices, Replace, UpdateNames, Wrap, choose_replacements
+from incoq.codegen.text_edits import (
+    Edit,
+    SourceText,
+    Unsupported,
+    apply_edits,
+    as_argument,
+    in_one_statement,
+    render,
+    verbatim,
+)
+
+__all__ = ["Edit", "Unsupported", "UpdateNames", "apply_edits", "rewrite_updates"]
+
+_HOLE = "\ue000"
+_Step = tuple[list[Edit], list[ast.AST]]  # edits, and the children that are still to be looked at
+
+
+def rewrite_updates(
+    source: str,
+    tree: ast.Module,
+    names: UpdateNames,
+    skip: Collection[ast.AST] = (),
+    replaced: Mapping[ast.AST, str] | None = None,
+) -> list[Edit]:
+    """The edits of `source`, whose syntax is `tree`, that route its updates through the functions of `names`.
+
+    `skip` holds nodes that stay as they are; `replaced` holds nodes for which the caller has a new text already (an
+    inline query within an update), so that both changes come out as edits that do not overlap.
+
+    >>> names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
+    >>> text = "o.f  =  x # new"
+    >>> apply_edits(text, rewrite_updates(text, ast.parse(text), names))
+    'set_f(x, o) # new'
+    """
+    scopes = Scopes(tree)
+    replaced = replaced or {}
+    fixed = frozenset({*skip, *replaced})
+    choices = choose_replacements(tree, names, scopes, fixed)
+    edits = _Rewriter(SourceText(source), names, scopes, choices, fixed, replaced).edits(tree)
+    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
+@dataclass(frozen=True)
+class _Rewriter:
+    source: SourceText
+    names: UpdateNames
+    scopes: Scopes
+    choices: Choices
+    fixed: frozenset[ast.AST]
+    replaced: Mapping[ast.AST, str]
+
+    def edits(self, root: ast.AST) -> list[Edit]:
+        """The edits within a node, a parent's before its children's."""
+        found: list[Edit] = []
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            edits, rest = self._step(node)
+            found += edits
+            stack += reversed(rest)
+        return found
+
+    def _step(self, node: ast.AST) -> _Step:
+        if node in self.fixed:
+            whole = isinstance(node, ast.expr | ast.stmt) and node in self.replaced
+            return [self._replace(node, self.replaced[node])] if whole else [], []  # type: ignore[arg-type]  # as tested
+        match node:
+            case ast.JoinedStr():
+                return self._fstring(node), []
+            case ast.expr() if node in self.choices:
+                return self._expression(node, self.choices[node])
+            case ast.Assign() if any(map(self.updates, node.targets)):
+                return self._assign(node), []
+            case ast.AugAssign(target=ast.Attribute() as target) if self.updates(target):
+                return self._augmented(node, target), []
+            case ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value) if self.updates(
+                target
+            ):
+                return self._annotated(node, target, value), []
+            case ast.Delete() if any(map(self.updates, node.targets)):
+                return self._delete(node), []
+            case ast.For() | ast.AsyncFor() if self.updates(node.target):
+                return self._for(node)
+            case ast.With() | ast.AsyncWith() if any(
+                item.optional_vars and self.updates(item.optional_vars) for item in node.items
+            ):
+                return self._with(node)
+        return [], list(ast.iter_child_nodes(node))
+
+    def updates(self, target: ast.expr) -> bool:
+        """Whether a target is, or holds, a field whose updates matter."""
+        match target:
+            case ast.Attribute():
+                field_name = self.scopes.attribute(target)
+                if (
+                    field_name != target.attr
+                    and field_name not in self.names.fields
+                    and target.attr in self.names.fields
+                ):
+                    raise Unsupported(
+                        target, f"{target.attr} is private to its class: it is {field_name} elsewhere"
+                    )
+                return field_name in self.names.fields
+            case ast.Tuple() | ast.List():
+                return any(map(self.updates, target.elts))
+            case ast.Starred():
+                return self.updates(target.value)
+        return False
+
+    # Expressions.
+
+    def _replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
+        return self.source.edit(self.source.start(node), self.source.end(node), text)
+
+    def _expression(self, node: ast.expr, choice: Wrap | Replace) -> _Step:
+        if isinstance(choice, Replace):
+            return [self._replace(node, choice.name)], []
+        before, after = render(ast.Call(verbatim(choice.function), [verbatim(_HOLE)], [])).split(_HOLE)
+        start, end = self.source.start(node), self.source.end(node)
+        return [self.source.edit(start, start, before), Edit(end, end, after)], list(
+            ast.iter_child_nodes(node)
+        )
+
+    def _fstring(self, node: ast.JoinedStr) -> list[Edit]:
+        """Positions in f-strings cannot be relied on: one that must change is rendered anew, as a whole."""
+        changed = {found for found in ast.walk(node) if found in self.choices or found in self.replaced}
+        if not changed:
+            return []
+        clone = copy.deepcopy(node)
+        twins = dict(zip(ast.walk(clone), ast.walk(node), strict=True))
+        new = _Replacer(twins, self.choices, self.replaced).visit(clone)
+        try:
+            text = render(new)
+            ast.parse(f"({text})", mode="eval")
+        except (ValueError, SyntaxError):
+            raise Unsupported(node, "an f-string holds what must be rewritten; compute it before") from None
+        return [self._replace(node, text)]
+
+    def _text(self, node: ast.expr, start: int | None = None, end: int | None = None) -> str:
+        """A node's text with the edits within made, or that of a wider region that holds no other node."""
+        start = self.source.start(node) if start is None else start
+        return apply_edits(
+            self.source.text, self.edits(node), start, self.source.end(node) if end is None else end
+        )
+
+    def _after_equals(self, value: ast.expr, left: ast.expr, stmt: ast.stmt) -> tuple[str, int]:
+        """The right side of an assignment, parentheses and comments in them included, and its end."""
+        start = self.source.find("=", self.source.end(left), self.source.start(value)) + 1
+        end = self.source.end_with_parentheses(value, self.source.end(stmt))
+        return self._text(value, self.source.skip_blanks(start, end), end), end
+
+    def _object(self, target: ast.Attribute) -> str:
+        """The text of `o` in a target `o.f`."""
+        end = self.source.end_with_parentheses(target.value, self.source.end(target))
+        return self._text(target.value, self.source.start(target), end)
+
+    # Statements.
+
+    def _statements(self, start: int, end: int, stmts: Sequence[ast.stmt]) -> list[Edit]:
+        """Replace a simple statement by others, one a line if it has its line for itself."""
+        indentation = self.source.indentation(start)
+        alone = indentation is not None and self.source.is_blank_after(end)
+        joint = self.source.newline(end) + (indentation or "") if alone else "; "
+        return [Edit(start, end, joint.join(map(render, stmts)))]
+
+    def _assign(self, stmt: ast.Assign) -> list[Edit]:
+        text, end = self._after_equals(stmt.value, stmt.targets[-1], stmt)
+        new = _Temporaries(self.names)
+        match stmt.targets:
+            case [ast.Attribute() as target]:
+                stmts = [self._set(target, verbatim(as_argument(text, stmt.value)))]
+            case [target]:
+                stmts = self._store(target, verbatim(text), new)
+            case _:
+                constant = isinstance(stmt.value, ast.Constant) and "\n" not in text and "\r" not in text
+                value = verbatim(text) if constant else new.name("value")
+                stmts = [] if constant else [_assignment(value, verbatim(text))]
+                for target in stmt.targets:
+                    stmts += self._store(target, value, new)
+        return self._statements(self.source.start(stmt), end, [*stmts, *new.deletion()])
+
+    def _augmented(self, stmt: ast.AugAssign, target: ast.Attribute) -> list[Edit]:
+        text, end = self._after_equals(stmt.value, target, stmt)
+        new = _Temporaries(self.names)
+        stmts: list[ast.stmt] = []
+        obj = verbatim(self._object(target))
+        if not self.scopes.is_stable_local(target.value, stmt.value):
+            obj = new.name("obj")
+            stmts.append(_assignment(obj, verbatim(in_one_statement(self._object(target)))))
+        value = new.name("value")
+        stmts += [
+            _assignment(value, ast.Attribute(obj, target.attr, ast.Load())),
+            ast.AugAssign(value, stmt.op, verbatim(text)),  # type: ignore[arg-type]  # a name
+            self._set(target, value, obj),
+        ]
+        return self._statements(self.source.start(stmt), end, [*stmts, *new.deletion()])
+
+    def _annotated(self, stmt: ast.AnnAssign, target: ast.Attribute, value: ast.expr) -> list[Edit]:
+        """`o.f: T = v`: Python assigns first and evaluates T last, and only outside of functions."""
+        text, end = self._after_equals(value, stmt.annotation, stmt)
+        stmts = [self._set(target, verbatim(as_argument(text, value)))]
+        annotation = verbatim(in_one_statement(self._text(stmt.annotation)))
+        if isinstance(target.value, ast.Name):
+            bare = ast.Attribute(target.value, target.attr, ast.Store())
+            stmts.append(ast.AnnAssign(bare, annotation, None, 0))
+        elif self.scopes.scope(stmt).kind in ("module", "class") and not self.scopes.postponed_annotations:
+            stmts.append(ast.Expr(annotation))
+        return self._statements(self.source.start(stmt), end, stmts)
+
+    def _delete(self, stmt: ast.Delete) -> list[Edit]:
+        stmts: list[ast.stmt] = []
+        for target in self._flat(stmt.targets):
+            if isinstance(target, ast.Attribute) and self.updates(target):
+                stmts.append(self._del(target))
+                continue
+            plain = verbatim(in_one_statement(self._text(target)))
+            match stmts[-1:]:
+                case [ast.Delete(targets=targets)]:
+                    targets.append(plain)
+                case _:
+                    stmts.append(ast.Delete([plain]))
+        return self._statements(self.source.start(stmt), self.source.end(stmt), stmts)
+
+    def _flat(self, targets: Sequence[ast.expr]) -> list[ast.expr]:
+        flat: list[ast.expr] = []
+        for target in targets:
+            nested = isinstance(target, ast.Tuple | ast.List) and self.updates(target)
+            flat += self._flat(target.elts) if nested else [target]  # type: ignore[attr-defined]  # as tested
+        return flat
+
+    def _for(self, stmt: ast.For | ast.AsyncFor) -> _Step:
+        new = _Temporaries(self.names)
+        pattern, stmts = self._pattern(stmt.target, new)
+        edits = [self._replace(stmt.target, render(pattern))]
+        edits += self._begin_body(self.source.end(stmt.iter), stmt.body[0], [*stmts, *new.deletion()])
+        return edits, [stmt.iter, *stmt.body, *stmt.orelse]
+
+    def _with(self, stmt: ast.With | ast.AsyncWith) -> _Step:
+        """A target is assigned before the next manager is evaluated: `with a as t, (set_f(t, o), b)[-1]:`."""
+        new = _Temporaries(self.names)
+        edits: list[Edit] = []
+        rest: list[ast.AST] = []
+        pending: list[ast.stmt] = []
+        for item in stmt.items:
+            if pending:
+                done = [step.value for step in pending if isinstance(step, ast.Expr)]
+                if len(done) < len(pending):
+                    raise Unsupported(
+                        item, "a manager follows a target that mixes fields and others; nest the withs"
+                    )
+                manager = verbatim(as_argument(self._text(item.context_expr), item.context_expr))
+                last = ast.Subscript(ast.Tuple([*done, manager], ast.Load()), ast.Constant(-1), ast.Load())
+                edits.append(self._replace(item.context_expr, render(last)))
+                pending = []
+            else:
+                rest.append(item.context_expr)
+            if item.optional_vars is not None and self.updates(item.optional_vars):
+                pattern, pending = self._pattern(item.optional_vars, new)
+                edits.append(self._replace(item.optional_vars, render(pattern)))
+            elif item.optional_vars is not None:
+                rest.append(item.optional_vars)
+        end = self.source.end(stmt.items[-1].optional_vars or stmt.items[-1].context_expr)
+        edits += self._begin_body(end, stmt.body[0], [*pending, *new.deletion()])
+        return edits, [*rest, *stmt.body]
+
+    def _begin_body(self, header_end: int, first: ast.stmt, stmts: Sequence[ast.stmt]) -> list[Edit]:
+        """Insert statements at the beginning of a suite, on the line of its header or below."""
+        colon = self.source.find(":", header_end, len(self.source.text)) + 1
+        lines = list(map(render, stmts))
+        if not self.source.is_blank_after(colon):
+            space = "" if self.source.text[colon].isspace() else " "
+            return [Edit(colon, colon, " " + "".join(f"{line}; " for line in lines).rstrip() + space)]
+        line_end = self.source.line_end(colon)
+        joint = self.source.newline(line_end) + self.source.line_indentation(self.source.start(first))
+        return [Edit(line_end, line_end, "".join(joint + line for line in lines))]
+
+    # Targets.
+
+    def _pattern(self, target: ast.expr, new: _Temporaries) -> tuple[ast.expr, list[ast.stmt]]:
+        """A target that only takes apart, and the statements that then assign in Python's order.
+
+        `x, o.f, y` gives `(x, t1, t2)` and `set_f(t1, o); y = t2`: all is unpacked before the first is assigned,
+        and what precedes the first field may as well be assigned in the pattern.
+        """
+        if not isinstance(target, ast.Tuple | ast.List):
+            name = new.name("item")
+            return name, self._store(target, name, new)
+        parts: list[ast.expr] = []
+        stmts: list[ast.stmt] = []
+        direct = True
+        for element in target.elts:
+            direct = direct and not self.updates(element)
+            if direct:
+                parts.append(verbatim(self._text(element)))
+                continue
+            name = new.name("item")
+            inner = element.value if isinstance(element, ast.Starred) else element
+            parts.append(ast.Starred(name, ast.Store()) if isinstance(element, ast.Starred) else name)
+            stmts += self._store(inner, name, new)
+        return ast.Tuple(parts, ast.Store()), stmts
+
+    def _store(self, target: ast.expr, value: ast.expr, new: _Temporaries) -> list[ast.stmt]:
+        """The statements that assign an evaluated value to a target."""
+        if not self.updates(target):
+            return [_assignment(verbatim(in_one_statement(self._text(target), " = 0")), value)]
+        if isinstance(target, ast.Attribute):
+            return [self._set(target, value)]
+        pattern, stmts = self._pattern(target, new)
+        return [_assignment(pattern, value), *stmts]
+
+    def _set(self, target: ast.Attribute, value: ast.expr, obj: ast.expr | None = None) -> ast.stmt:
+        obj = obj or verbatim(self._object(target))
+        field_name = self.scopes.attribute(target)
+        if (setter := self.names.setters.get(field_name)) is not None:
+            return ast.Expr(ast.Call(verbatim(setter), [value, obj], []))
+        raise Unsupported(target, f"{field_name} may be deleted but not assigned")
+
+    def _del(self, target: ast.Attribute) -> ast.stmt:
+        obj = verbatim(self._object(target))
+        field_name = self.scopes.attribute(target)
+        if (deleter := self.names.deleters.get(field_name)) is not None:
+            return ast.Expr(ast.Call(verbatim(deleter), [obj], []))
+        return ast.Expr(ast.Call(verbatim(self.names.delattr_), [obj, ast.Constant(field_name)], []))
+
+
+@dataclass(frozen=True)
+class _Temporaries:
+    """The temporaries of one statement."""
+
+    names: UpdateNames
+    used: list[str] = field(default_factory=list)
+
+    def name(self, prefix: str) -> ast.expr:
+        self.used.append(self.names.fresh(prefix))
+        return ast.Name(self.used[-1], ast.Store())
+
+    def deletion(self) -> list[ast.stmt]:
+        return [ast.Delete([verbatim(name) for name in self.used])] if self.used else []
+
+
+@dataclass(frozen=True)
+class _Replacer(ast.NodeTransformer):
+    """Makes the choices in a copy of a tree."""
+
+    original: Mapping[ast.AST, ast.AST]
+    choices: Choices
+    replaced: Mapping[ast.AST, str]
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        original = self.original[node]
+        if original in self.replaced:
+            return verbatim(self.replaced[original])
+        match self.choices.get(original):
+            case Replace(name):
+                return verbatim(name)
+            case Wrap(function):
+                inner = self.generic_visit(node)
+                assert isinstance(inner, ast.expr)
+                return ast.Call(verbatim(function), [inner], [])
+        return self.generic_visit(node)
+
+
+def _assignment(target: ast.expr, value: ast.expr) -> ast.stmt:
+    return ast.Assign([target], value)

@@ -1,0 +1,199 @@
+"""Read a program: one module or a package, parsed, with what its names mean.
+
+Nothing of the user's is imported or executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from incoq.errors import CompileError, Position
+
+QUERY, SET, LRU = "query", "Set", "lru"
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a module-level name stands for: the statement that binds it, and whether it is the only one."""
+
+    kind: str  # function, class, import, value, query
+    node: ast.AST
+    once: bool
+
+
+@dataclass
+class Module:
+    """One source file: text, tree and module-level names."""
+
+    name: str
+    filename: str
+    source: str
+    tree: ast.Module
+    bindings: dict[str, Binding] = field(default_factory=dict)
+    incoq_names: dict[str, str] = field(default_factory=dict)  # local name -> query/Set/lru/incoq
+    values: dict[str, ast.expr] = field(default_factory=dict)  # module-level name -> last value assigned
+    is_package: bool = False
+
+    def constant(self, identifier: str) -> ast.Constant | None:
+        """The literal that a name bound once at module level stands for."""
+        binding, value = self.bindings.get(identifier), self.values.get(identifier)
+        if binding is not None and binding.once and isinstance(value, ast.Constant):
+            return value
+        return None
+
+    def position(self, node: ast.AST) -> Position:
+        line = getattr(node, "lineno", 1)
+        lines = self.source.split("\n")
+        text = lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""
+        byte = getattr(node, "col_offset", 0)
+        column = len(text.encode()[:byte].decode(errors="ignore")) + 1
+        return Position(self.filename, line, column, text)
+
+    def error(self, code: str, message: str, node: ast.AST) -> CompileError:
+        return CompileError(code, message, self.position(node))
+
+    def is_incoq(self, node: ast.AST, what: str) -> bool:
+        """Is this expression the name `what` of the incoq package?"""
+        if isinstance(node, ast.Name):
+            return self.incoq_names.get(node.id) == what
+        return (
+            isinstance(node, ast.Attribute)
+            and node.attr == what
+            and isinstance(node.value, ast.Name)
+            and self.incoq_names.get(node.value.id) == "incoq"
+        )
+
+
+@dataclass
+class Program:
+    """All modules that are compiled together."""
+
+    modules: list[Module]
+    root: Path | None = None
+
+    def classes(self) -> Iterator[tuple[Module, ast.ClassDef]]:
+        for module in self.modules:
+            for node in ast.walk(module.tree):
+                if isinstance(node, ast.ClassDef):
+                    yield module, node
+
+    def identifiers(self) -> set[str]:
+        """Every identifier of the program, for the name generator."""
+        found: set[str] = set()
+        for module in self.modules:
+            for node in ast.walk(module.tree):
+                for key in ("id", "attr", "name", "arg", "asname", "module"):
+                    value = getattr(node, key, None)
+                    if isinstance(value, str):
+                        found.update(value.split("."))
+                if isinstance(node, ast.Global | ast.Nonlocal):
+                    found.update(node.names)
+        return found
+
+
+def parse_module(source: str, filename: str, name: str = "__main__") -> Module:
+    """Parse one module; a syntax error becomes a coded one."""
+    try:
+        tree = ast.parse(source, filename)
+    except SyntaxError as error:
+        text = (error.text or "").rstrip("\r\n")
+        place = Position(filename, error.lineno or 1, max(error.offset or 1, 1), text)
+        raise CompileError("IQ101", f"syntax error: {error.msg}", place) from None
+    except ValueError as error:
+        raise CompileError("IQ101", f"not Python source: {error}", Position(filename, 1, 1)) from None
+    except (RecursionError, MemoryError):
+        raise CompileError("IQ104", "too deeply nested to parse", Position(filename, 1, 1)) from None
+    module = Module(name, filename, source, tree)
+    _bind_names(module)
+    return module
+
+
+def read_source(path: Path) -> str:
+    """The text of a file, decoded as Python would."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CompileError("IQ100", f"cannot read {path}: {error.strerror}") from None
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise CompileError("IQ103", f"cannot decode {path}: {error}", Position(str(path), 1, 1)) from None
+
+
+def read_program(path: Path) -> Program:
+    """A file, or a directory with all its `.py` files."""
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*.py") if "__pycache__" not in p.parts)
+        if not files:
+            raise CompileError("IQ100", f"no Python files under {path}")
+        modules = []
+        for file in files:
+            relative = file.relative_to(path)
+            parts = relative.with_suffix("").parts
+            is_package = parts[-1] == "__init__"
+            name = ".".join(parts[:-1] if is_package else parts)
+            module = parse_module(read_source(file), str(file), name)
+            module.is_package = is_package
+            modules.append(module)
+        return Program(modules, path)
+    if not path.exists():
+        raise CompileError("IQ100", f"no such file: {path}")
+    return Program([parse_module(read_source(path), str(path))], None)
+
+
+def _bind_names(module: Module) -> None:
+    counts: dict[str, int] = {}
+    for node in _module_level(module.tree):
+        for identifier, kind, target in _bound_by(node):
+            counts[identifier] = counts.get(identifier, 0) + 1
+            module.bindings[identifier] = Binding(kind, target, counts[identifier] == 1)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=identifier)], value=value):
+                module.values[identifier] = value
+            case ast.AnnAssign(target=ast.Name(id=identifier), value=ast.expr() as value):
+                module.values[identifier] = value
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Global):
+            for identifier in node.names:
+                module.bindings[identifier] = Binding("value", node, False)
+        elif isinstance(node, ast.ImportFrom) and node.module == "incoq" and node.level == 0:
+            for alias in node.names:
+                module.incoq_names[alias.asname or alias.name] = alias.name
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "incoq":
+                    module.incoq_names[alias.asname or "incoq"] = "incoq"
+
+
+def _module_level(tree: ast.Module) -> Iterator[ast.AST]:
+    """Statements executed at module level, inside `if`, `for`, `try`, `with` too."""
+    pending: list[ast.AST] = list(reversed(tree.body))
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        pending.extend(reversed([c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.expr_context)]))
+
+
+def _bound_by(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
+    match node:
+        case ast.FunctionDef(name=identifier) | ast.AsyncFunctionDef(name=identifier):
+            yield identifier, "function", node
+        case ast.ClassDef(name=identifier):
+            yield identifier, "class", node
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            for alias in aliases:
+                yield alias.asname or alias.name.split(".")[0], "import", node
+        case ast.Name(id=identifier, ctx=ast.Store() | ast.Del()):
+            yield identifier, "value", node
+        case ast.ExceptHandler(name=str(identifier)):
+            yield identifier, "value", node
+        case ast.MatchAs(name=str(identifier)) | ast.MatchStar(name=str(identifier)):
+            yield identifier, "value", node

@@ -1,0 +1,247 @@
+"""Define what is maintained for a query (paper, steps 2-INC and 2-FIL).
+
+Incremental: the result, and an inverse relation for every look-up against the direction of an edge.
+Filtered:    the same, with tag sets that follow demand along the query graph, inverse relations that
+             hold tagged tuples only, and tests that leave maintenance at once for an untagged object.
+
+Before:    for group in inv_member{user}
+After:     if user in tag_user:
+               for group in fil_inv_member_2{user}
+Invariant: fil_inv_member_2 = {(user, group) : group in tag_group, (group, user) in member}
+Cost:      #inv_member{user} becomes #fil_inv_member_2{user}
+
+A tag set of a vertex with several incoming edges is where all their counted projections are positive, so
+that a change of one edge costs O(1). Only tags and inverses that some block reads are defined: what
+would be dead is never made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from incoq.invariants.eliminate_counts import needs_counts
+from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
+from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
+from incoq.ir.objects import Pattern, TuplePattern, Variable
+from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
+from incoq.names import NameSupply
+from incoq.planning.find_covers import Access, Covers, Problem, find_covers, occurrence
+
+
+def define_invariants(
+    queries: list[RelationalQuery], mode: str, strategy: str, names: NameSupply, counting: bool = True
+) -> Plan:
+    """All invariants of all queries, each after those it depends on."""
+    shared: dict[object, Invariant] = {}
+    invariants: list[Invariant] = []
+    for query in queries:
+        definer = _Definer(query, mode == "filtered", strategy, names, shared, counting)
+        invariants.extend(definer.define())
+    plan = Plan(tuple(queries), tuple(invariants), mode, strategy)
+    plan.check()
+    return plan
+
+
+@dataclass
+class _Definer:
+    query: RelationalQuery
+    filtered: bool
+    strategy: str
+    names: NameSupply
+    shared: dict[object, Invariant]
+    counting: bool
+    made: list[Invariant] = field(default_factory=list)
+    tags: dict[str, Invariant] = field(default_factory=dict)
+    projections: dict[tuple[int, str], Invariant] = field(default_factory=dict)
+    indices: dict[tuple[int, tuple[int, ...]], Invariant] = field(default_factory=dict)
+    graph: DemandGraph = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.graph = demand_graph(self.query, self.strategy == "first-clause")
+
+    def define(self) -> list[Invariant]:
+        blocks = []
+        access: dict[tuple[int, tuple[int, ...]], str] = {}
+        for index in range(len(self.query.clauses)):
+            covers = self._covers(index)
+            blocks.append(Block(index, covers, self._guards(index)))
+            for step in covers.best.steps:
+                if step.access is Access.LOOKUP:
+                    access[step.clause, step.key] = self._index(step.clause, step.key).name
+        query = self.query
+        head = (*query.demand, *query.rest)
+        result = Invariant(
+            self.names.fresh(f"r_{query.name}"), Store.RESULT, head, len(query.demand), query.clauses,
+            query.tests, needs_counts(query) or not self.counting, query.name, tuple(blocks),
+            depth=1 + max(self.graph.depth.values(), default=0), result=query.result,
+            access=tuple(access.items()),
+        )  # fmt: skip
+        return [*self.made, result]
+
+    def _covers(self, index: int) -> Covers:
+        clause = self.query.clauses[index]
+        bound = frozenset(clause.args)
+        if clause.watch and clause.relation.kind is Kind.FIELD:
+            bound = frozenset(clause.args)
+        problem = Problem(
+            self.query.clauses, bound, frozenset({index}), self.query.facts, self.query.selectors,
+            self.filtered,
+        )  # fmt: skip
+        return find_covers(problem)
+
+    # -- tags -------------------------------------------------------------------------------------
+
+    def _guards(self, index: int) -> tuple[Guard, ...]:
+        """Tests that the update's objects are tagged; implied ones are left out."""
+        clause = self.query.clauses[index]
+        if not self.filtered or clause.relation.kind is Kind.DEMAND:
+            return ()
+        source = clause.args[0]
+        guards = [Guard(self._tag(source).name, source)]
+        for variable in dict.fromkeys(clause.args[1:]):
+            incoming = self.graph.incoming(variable)
+            implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
+            if variable != source and not implied and not clause.watch and incoming:
+                guards.append(Guard(self._tag(variable).name, variable))
+        return tuple(guards)
+
+    def _tag(self, variable: str) -> Invariant:
+        """The tag set of a vertex: where the projections of all its incoming edges are positive."""
+        if variable in self.tags:
+            return self.tags[variable]
+        sources: list[Invariant] = []
+        edges = self.graph.incoming(variable)
+        plain = self._tag_name(variable)
+        several = len(edges) + (variable in self.query.demand) > 1
+        if variable in self.query.demand:
+            sources.append(self._demand_projection(variable, several, plain))
+        for edge in edges:
+            sources.append(self._edge_projection(edge, several, plain))
+        assert sources, f"{variable} is reachable"
+        if several:
+            clauses = tuple(Clause(s.relation, (variable,)) for s in sources)
+            tag = self._make(
+                plain, Store.TAG, (variable,), 1, clauses, False, depth=self.graph.depth[variable] + 1
+            )
+        else:
+            tag = sources[0]
+        self.tags[variable] = tag
+        return tag
+
+    def _tag_name(self, variable: str) -> str:
+        return f"tag_{variable}"
+
+    def _demand_projection(self, variable: str, several: bool, plain: str) -> Invariant:
+        name = f"{plain}_demand" if several else plain
+        clause = self.query.clauses[0]
+        return self._make(name, Store.TAG, (variable,), 1, (clause,), len(clause.args) > 1, depth=0)
+
+    def _edge_projection(self, edge: Edge, several: bool, plain: str) -> Invariant:
+        key = (edge.clause, edge.target)
+        if key not in self.projections:
+            clause = self.query.clauses[edge.clause]
+            source = self._tag(edge.source)
+            number = occurrence(self.query.clauses, edge.clause) or f"_{clause.relation.name}"
+            self.projections[key] = self._make(
+                plain + number if several else plain, Store.TAG, (edge.target,), 1,
+                (Clause(source.relation, (edge.source,)), _joined(clause)), True,
+                depth=self.graph.depth[edge.source] + 1, sets_only=self._watches_content(edge.target),
+            )  # fmt: skip
+        return self.projections[key]
+
+    def _watches_content(self, variable: str) -> bool:
+        """Is a variable only of interest where its value is a set?"""
+        uses = [c for c in self.query.clauses if variable in c.source or (c.watch and variable in c.args[:1])]
+        return bool(uses) and all(c.relation.kind is Kind.CONTENT for c in uses)
+
+    # -- indices ----------------------------------------------------------------------------------
+
+    def _index(self, clause_index: int, key: tuple[int, ...]) -> Invariant:
+        """The map from the bound columns of a clause to the others."""
+        known = self.indices.get((clause_index, key))
+        if known is not None:
+            return known
+        clause = self.query.clauses[clause_index]
+        new = tuple(i for i in range(len(clause.args)) if i not in key)
+        head = (*(clause.args[i] for i in key), *(clause.args[i] for i in new))
+        clauses: tuple[Clause, ...] = (clause,)
+        depth = 0
+        name = self._index_name(clause_index, key, new)
+        if clause.relation.kind is Kind.DEMAND:
+            identity: object = (self.query.name, "demand", key)
+        elif self.filtered:
+            source = self._tag(clause.args[0])
+            clauses = (Clause(source.relation, clause.args[:1]), clause)
+            depth = self.graph.depth[clause.args[0]] + 1
+            identity = (self.query.name, clause_index, key)
+        else:
+            identity = (clause.relation, _shape(clause), key, self._watches_content(clause.args[-1]))
+        if identity not in self.shared:
+            clauses = (*clauses[:-1], _joined(clauses[-1]))
+            sets_only = len(key) == 1 and self._watches_content(head[0])
+            self.shared[identity] = self._make(
+                name, Store.INDEX, head, len(key), clauses, False, depth=depth, sets_only=sets_only
+            )
+        self.indices[clause_index, key] = self.shared[identity]
+        return self.shared[identity]
+
+    def _index_name(self, clause_index: int, key: tuple[int, ...], new: tuple[int, ...]) -> str:
+        clause = self.query.clauses[clause_index]
+        if clause.relation.kind is Kind.DEMAND:
+            columns = "".join(str(i + 1) for i in key) + "_" + "".join(str(i + 1) for i in new)
+            return f"{clause.relation.name}_{columns}"
+        prefix = "fil_" if self.filtered else ""
+        suffix = occurrence(self.query.clauses, clause_index) if self.filtered else ""
+        short = clause.relation.name.removeprefix("field_")
+        if len(clause.args) == 2 and clause.pattern is None:
+            return f"{prefix}inv_{short}{suffix}"
+        columns = "".join(str(i + 1) for i in key) + "_" + "".join(str(i + 1) for i in new)
+        return f"{prefix}{short}{suffix}_{columns}"
+
+    def _make(
+        self,
+        name: str,
+        store: Store,
+        head: tuple[str, ...],
+        key: int,
+        clauses: tuple[Clause, ...],
+        counted: bool,
+        depth: int,
+        sets_only: bool = False,
+    ) -> Invariant:
+        blocks = []
+        for index, clause in enumerate(clauses):
+            problem = Problem(clauses, frozenset(clause.args), frozenset({index}), filtered=self.filtered)
+            blocks.append(Block(index, find_covers(problem)))
+        invariant = Invariant(
+            self.names.fresh(name), store, head, key, clauses, (), counted, self.query.name, tuple(blocks),
+            depth=depth, sets_only=sets_only,
+        )  # fmt: skip
+        self.made.append(invariant)
+        return invariant
+
+
+def _joined(clause: Clause) -> Clause:
+    """A watched clause as one that binds: auxiliary values follow it only where it has a value."""
+    return Clause(clause.relation, clause.args, clause.pattern)
+
+
+def _shape(clause: Clause) -> object:
+    """What makes two clauses of one relation the same for an index: where columns repeat, the pattern."""
+    first = {v: clause.args.index(v) for v in clause.args}
+    return tuple(first[v] for v in clause.args), _pattern_shape(clause.pattern, first)
+
+
+def _pattern_shape(pattern: Pattern | None, first: dict[str, int]) -> object:
+    match pattern:
+        case Variable(name):
+            return first[name]
+        case TuplePattern(items):
+            return tuple(_pattern_shape(i, first) for i in items)
+        case None:
+            return None
+        case _:
+            return str(pattern)
+
+
+__all__ = ["Relation", "define_invariants"]

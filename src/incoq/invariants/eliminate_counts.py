@@ -1,0 +1,49 @@
+"""Decide where an answer needs counts (paper, section 6, counting elimination).
+
+Before:    r.cadd((attends,), (a, s))
+After:     r.add((attends,), (a, s))
+Invariant: an element is in the answer exactly when some combination of variables gives it.
+
+Counts are not needed when only one combination can give an element: every variable is a parameter, or
+part of the result, or found from such a variable by following fields; and the result tells different
+combinations apart, being a variable or a tuple of variables. Filtered relations never need counts.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from incoq.ir.relational import Kind, RelationalQuery
+
+
+def needs_counts(query: RelationalQuery) -> bool:
+    """Could two combinations of variables give one element of the answer?"""
+    shown = _result_variables(query.result.expr.node)
+    if shown is None:
+        return True
+    known = set(query.all_params) | shown
+    changed = True
+    while changed:
+        changed = False
+        for clause in query.clauses:
+            if clause.relation.kind is Kind.FIELD and clause.args[0] in known and clause.args[1] not in known:
+                known.add(clause.args[1])
+                changed = True
+    return not {v for c in query.clauses for v in c.args} <= known
+
+
+def _result_variables(node: ast.expr) -> set[str] | None:
+    match node:
+        case ast.Name(id=identifier):
+            return {identifier}
+        case ast.Tuple(elts=items):
+            found: set[str] = set()
+            for item in items:
+                inner = _result_variables(item)
+                if inner is None:
+                    return None
+                found |= inner
+            return found
+        case ast.Constant():
+            return set()
+    return None

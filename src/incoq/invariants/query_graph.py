@@ -1,0 +1,95 @@
+"""The query graph and its maximal acyclic subgraph from demand (paper, sections 5.1 and 5.2).
+
+Vertices are variables; a clause is an edge from its source to each of its targets. Demand propagates
+along edges that form no cycle: a spanning tree first, so that everything stays reachable, then every
+further edge that closes none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from incoq.ir.relational import Kind, RelationalQuery
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Clause number `clause` leads from `source` to `target`, its column `column`."""
+
+    clause: int
+    source: str
+    target: str
+    column: int
+
+
+@dataclass(frozen=True)
+class DemandGraph:
+    """Edges along which demand goes, and the depth of every vertex (demand parameters are at 0)."""
+
+    roots: tuple[str, ...]
+    edges: tuple[Edge, ...]
+    depth: dict[str, int]
+
+    def incoming(self, vertex: str) -> tuple[Edge, ...]:
+        return tuple(e for e in self.edges if e.target == vertex)
+
+
+def all_edges(query: RelationalQuery) -> list[Edge]:
+    """One edge for each target of each clause but demand."""
+    found = []
+    for index, clause in enumerate(query.clauses):
+        if clause.relation.kind is Kind.DEMAND or not clause.source:
+            continue
+        seen: set[str] = set()
+        for column, target in enumerate(clause.args):
+            if column == 0 or target in seen or target == clause.args[0]:
+                continue
+            seen.add(target)
+            found.append(Edge(index, clause.args[0], target, column))
+    return found
+
+
+def demand_graph(query: RelationalQuery, first_clause_only: bool = False) -> DemandGraph:
+    """The subgraph along which demand is propagated; OSQ's weaker strategy keeps only the tree."""
+    edges = all_edges(query)
+    reached = list(dict.fromkeys(query.demand))
+    tree: list[Edge] = []
+    progress = True
+    while progress:
+        progress = False
+        for edge in edges:
+            if edge.source in reached and edge.target not in reached:
+                tree.append(edge)
+                reached.append(edge.target)
+                progress = True
+    kept = list(tree)
+    if not first_clause_only:
+        for edge in edges:
+            if edge not in kept and not _reaches(kept, edge.target, edge.source):
+                kept.append(edge)
+        kept.sort(key=edges.index)
+    return DemandGraph(query.demand, tuple(kept), _depths(query.demand, kept))
+
+
+def _reaches(edges: list[Edge], start: str, goal: str) -> bool:
+    pending, seen = [start], set()
+    while pending:
+        vertex = pending.pop()
+        if vertex == goal:
+            return True
+        if vertex not in seen:
+            seen.add(vertex)
+            pending.extend(e.target for e in edges if e.source == vertex)
+    return False
+
+
+def _depths(roots: tuple[str, ...], edges: list[Edge]) -> dict[str, int]:
+    """Longest distance from the roots, so that an edge always leads deeper."""
+    depth = dict.fromkeys(roots, 0)
+    for edge in edges:
+        depth.setdefault(edge.source, 0)
+        depth.setdefault(edge.target, 0)
+    for _ in range(len(depth) + 1):
+        for edge in edges:
+            depth[edge.target] = max(depth[edge.target], depth[edge.source] + 1)
+    return depth

@@ -1,0 +1,69 @@
+"""Python expressions inside the forms: `ast` nodes treated as immutable values.
+
+A form holds an `Expr`: the node with its text and the names it reads, so that forms compare and print.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression; equal when its text is."""
+
+    text: str
+    node: ast.expr = field(compare=False, repr=False)
+
+    @staticmethod
+    def of(node: ast.expr) -> Expr:
+        return Expr(ast.unparse(node), node)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return names_in(self.node)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def names_in(node: ast.AST) -> frozenset[str]:
+    """All names that occur in `node`."""
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def name(identifier: str) -> ast.Name:
+    return ast.Name(identifier, ast.Load())
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, replace: Callable[[str], ast.expr | None]) -> None:
+        self.replace = replace
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.replace(node.id) or node
+
+
+def substitute(node: ast.expr, mapping: Mapping[str, ast.expr]) -> ast.expr:
+    """`node` with names replaced; the original is left as it was."""
+    if not mapping:
+        return node
+    result = _Substitute(mapping.get).visit(clone(node))
+    assert isinstance(result, ast.expr)
+    return result
+
+
+def clone(node: ast.expr) -> ast.expr:
+    """A copy of `node` that may be changed."""
+    if not isinstance(node, ast.AST):
+        return node
+    fields = {}
+    for key, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            fields[key] = [clone(v) if isinstance(v, ast.AST) else v for v in value]
+        else:
+            fields[key] = clone(value) if isinstance(value, ast.AST) else value
+    copied = type(node)(**fields)
+    return ast.copy_location(copied, node)

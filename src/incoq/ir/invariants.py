@@ -1,0 +1,130 @@
+"""Maintained invariants: results, tag sets, their projections, indices (paper, sections 5 and 5.2).
+
+    r_nyc_fans  = {(celeb, group, u_email) : (celeb, group) in demand, ...}
+    tag_group   = {group : (celeb, group) in demand}
+    fil_inv_member_2 = {(u, group) : group in tag_group, (group, u) in member}
+
+All are one form: a head over clauses of other relations. What differs is how the head is stored, and
+that is a `Store`; how a change of any clause changes the head is derived alike for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery, Test
+from incoq.planning.find_covers import Covers
+
+
+class Store(Enum):
+    """How the head is kept."""
+
+    RESULT = "result"  # map from parameters to the answer
+    TAG = "tag"  # set of values; its changes are events
+    INDEX = "index"  # map from key columns to the other columns
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A test that the object of an update is in a tag set: it prunes, it never changes an answer."""
+
+    tag: str
+    variable: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """How the head changes when a tuple of clause `clause` is added or deleted."""
+
+    clause: int
+    covers: Covers
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A maintained relation: `name = {head : clauses, tests}`."""
+
+    name: str
+    store: Store
+    head: tuple[str, ...]
+    key: int  # how many leading head columns are the key of a map
+    clauses: tuple[Clause, ...]
+    tests: tuple[Test, ...]
+    counted: bool
+    query: str
+    blocks: tuple[Block, ...]
+    depth: int = 0  # distance from demand: orders maintenance
+    result: Test | None = None
+    sets_only: bool = False  # a tag that only holds sets (watched content)
+    access: tuple[tuple[tuple[int, tuple[int, ...]], str], ...] = ()  # (clause, key columns) -> index name
+
+    @property
+    def relation(self) -> Relation:
+        """The relation that a tag is, for the clauses that use it."""
+        assert self.store is Store.TAG
+        return Relation(Kind.TAG, self.name)
+
+    def index_for(self, clause: int, key: tuple[int, ...]) -> str:
+        return dict(self.access)[clause, key]
+
+    def definition(self) -> str:
+        head = [*self.head, *([str(self.result)] if self.result else [])]
+        shown = head[0] if len(head) == 1 else "(" + ", ".join(head) + ")"
+        body = ", ".join([*map(str, self.clauses), *map(str, self.tests)])
+        return f"{self.name} = {{{shown} : {body}}}"
+
+    def __str__(self) -> str:
+        return self.definition() + ("  [counted]" if self.counted else "")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything to maintain, in dependency order: what a backend renders."""
+
+    queries: tuple[RelationalQuery, ...]
+    invariants: tuple[Invariant, ...]
+    mode: str
+    strategy: str
+
+    def invariant(self, name: str) -> Invariant:
+        return next(i for i in self.invariants if i.name == name)
+
+    def result_of(self, query: str) -> Invariant:
+        return next(i for i in self.invariants if i.store is Store.RESULT and i.query == query)
+
+    def dependents(self, relation: Relation) -> list[tuple[Invariant, Block]]:
+        """Blocks to run when `relation` changes, in definition order."""
+        return [
+            (invariant, block)
+            for invariant in self.invariants
+            for block in invariant.blocks
+            if invariant.clauses[block.clause].relation == relation
+        ]
+
+    def fields(self) -> tuple[str, ...]:
+        """Fields whose assignments matter."""
+        found = dict.fromkeys(
+            clause.field
+            for invariant in self.invariants
+            for clause in invariant.clauses
+            if clause.relation.kind is Kind.FIELD
+        )
+        return tuple(sorted(found))
+
+    def check(self) -> None:
+        """Names are unique; every tag that a clause or guard names is defined, and defined before."""
+        seen: set[str] = set()
+        names = [i.name for i in self.invariants]
+        assert len(set(names)) == len(names), "names are unique"
+        for invariant in self.invariants:
+            for clause in invariant.clauses:
+                if clause.relation.kind is Kind.TAG:
+                    assert clause.relation.name in seen, f"{invariant.name} before {clause.relation.name}"
+            for block in invariant.blocks:
+                for guard in block.guards:
+                    assert guard.tag in names, guard
+            for _, index in invariant.access:
+                assert index in names, index
+            seen.add(invariant.name)

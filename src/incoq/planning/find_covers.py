@@ -1,0 +1,243 @@
+"""Find the order in which a maintenance block visits the other clauses (paper, section 5.1).
+
+Before:    update (user, user_loc) in field_loc
+After:     1. (user, user_email) in field_email           1
+           2. (group, user) in member                     #inv_member{user}
+           3. (celeb, group) in demand                    #demand.1{2=group}
+           4. (celeb, celeb_followers) in field_followers 1
+           5. (celeb_followers, user) in member           1
+Invariant: every clause is covered, each by an access whose source columns were bound before it.
+
+The O(1) edges are taken first; among the others the search branches over those connected with what is
+bound. All covers are looked at while there are few; beyond that, the search keeps only what can still
+beat the best cover found, within a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from incoq.ir.objects import Fact
+from incoq.ir.relational import Clause, Kind
+from incoq.planning.costs import Cost, Factor, Size
+
+
+class Access(Enum):
+    """How a step reaches the clause's tuples."""
+
+    FORWARD = "forward"  # x = o.f
+    TEST = "test"  # all columns bound
+    SCAN = "scan"  # all of a set, or all of demand
+    LOOKUP = "lookup"  # an index from the bound columns to the others
+    NOTHING = "nothing"  # a watch that binds nothing
+
+
+@dataclass(frozen=True)
+class Step:
+    """Visit one clause: `key` columns are bound before, `new` columns are bound by it."""
+
+    clause: int
+    access: Access
+    key: tuple[int, ...]
+    new: tuple[int, ...]
+    factor: Factor | None = None
+
+
+@dataclass(frozen=True)
+class Cover:
+    """An order of all clauses with its cost."""
+
+    steps: tuple[Step, ...]
+    cost: Cost
+    facts_used: int = 0
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        return (*self.cost.rank, -self.facts_used)
+
+
+@dataclass(frozen=True)
+class Covers:
+    """What the search found: the best first, then the others it considered."""
+
+    best: Cover
+    considered: tuple[Cover, ...]
+    cut: bool  # the budget ended the search
+
+    @property
+    def tied(self) -> tuple[Cover, ...]:
+        return tuple(c for c in self.considered if c.rank == self.best.rank)
+
+
+EXHAUSTIVE_NODES = 300
+BUDGET_NODES = 4000
+SHOWN = 24
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One update: the clauses to cover, what the update binds, declared facts, how relations are named."""
+
+    clauses: tuple[Clause, ...]
+    bound: frozenset[str]
+    skip: frozenset[int]
+    facts: tuple[Fact, ...] = ()
+    selectors: tuple[tuple[str, str], ...] = ()
+    filtered: bool = False
+
+
+def find_covers(problem: Problem) -> Covers:
+    """Search for the cheapest cover."""
+    search = _Search(problem)
+    search.run()
+    assert search.found, "a well-formed query has a cover: demand first, then forward"
+    ordered = sorted(search.found, key=lambda c: c.rank)
+    return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
+
+
+class _Search:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.found: list[Cover] = []
+        self.best: tuple[int, int, int, int] | None = None
+        self.nodes = 0
+        self.cut = False
+        self.seen: dict[frozenset[int], tuple[int, int, int, int]] = {}
+
+    def run(self) -> None:
+        remaining = [i for i in range(len(self.problem.clauses)) if i not in self.problem.skip]
+        self._grow(tuple(remaining), set(self.problem.bound), Cover((), Cost()))
+
+    def _grow(self, remaining: tuple[int, ...], bound: set[str], cover: Cover) -> None:
+        remaining, cover = self._take_constant_edges(remaining, bound, cover)
+        if not remaining:
+            if self.best is None or cover.rank < self.best:
+                self.best = cover.rank
+            self.found.append(cover)
+            return
+        self.nodes += 1
+        key = frozenset(remaining)
+        if self.nodes > EXHAUSTIVE_NODES:
+            if self.best is not None and cover.rank[:3] > self.best[:3]:
+                return
+            before = self.seen.get(key)
+            if before is not None and before <= cover.rank:
+                return
+            if self.nodes > BUDGET_NODES:
+                self.cut = True
+                if self.best is not None:
+                    return
+        self.seen[key] = min(self.seen.get(key, cover.rank), cover.rank)
+        for step in self._candidates(remaining, bound):
+            after = set(bound)
+            after.update(self.problem.clauses[step.clause].args)
+            rest = tuple(i for i in remaining if i != step.clause)
+            self._grow(rest, after, _extend(cover, step))
+
+    def _take_constant_edges(
+        self, remaining: tuple[int, ...], bound: set[str], cover: Cover
+    ) -> tuple[tuple[int, ...], Cover]:
+        progress = True
+        while progress:
+            progress = False
+            for index in remaining:
+                step = self._access(index, bound)
+                if step is not None and step.factor is None:
+                    bound.update(self.problem.clauses[index].args)
+                    cover = _extend(cover, step)
+                    remaining = tuple(i for i in remaining if i != index)
+                    progress = True
+                    break
+        return remaining, cover
+
+    def _candidates(self, remaining: Sequence[int], bound: Collection[str]) -> Iterator[Step]:
+        steps = [s for i in remaining if (s := self._access(i, bound)) is not None]
+        connected = [s for s in steps if s.key]
+        chosen = connected or steps
+        yield from sorted(chosen, key=lambda s: (s.factor.size if s.factor else Size.ONE, s.clause))
+
+    def _access(self, index: int, bound: Collection[str]) -> Step | None:
+        """The cheapest way to visit a clause now: the paper's four cost cases."""
+        clause = self.problem.clauses[index]
+        key = tuple(i for i, v in enumerate(clause.args) if v in bound)
+        new = tuple(i for i, v in enumerate(clause.args) if v not in bound)
+        if clause.watch and clause.relation.kind is not Kind.FIELD:
+            return Step(index, Access.NOTHING, key, ()) if not new else None
+        if not new:
+            if clause.relation.kind is Kind.MEMBER or not clause.watch:
+                return Step(index, Access.TEST, key, new)
+            return Step(index, Access.TEST, key, new)
+        match clause.relation.kind:
+            case Kind.FIELD:
+                if 0 in key:
+                    return Step(index, Access.FORWARD, key, new)
+                if not key:
+                    return None
+                return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.MEDIUM))
+            case Kind.MEMBER:
+                if key == (0,):
+                    return Step(index, Access.SCAN, key, new, self._factor(index, key, new, Size.LARGE))
+                if not key:
+                    return None
+                return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.LARGE))
+            case Kind.DEMAND:
+                access = Access.LOOKUP if key else Access.SCAN
+                return Step(index, access, key, new, self._factor(index, key, new, Size.SMALL))
+        return None
+
+    def _factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...], size: Size) -> Factor:
+        clause = self.problem.clauses[index]
+        text = "#" + image_text(self.problem, index, key, new)
+        bound = {clause.args[i] for i in key}
+        for fact in self.problem.facts:
+            per = next((v for text_, v in self.problem.selectors if text_ == fact.per), fact.per)
+            if per in bound and {clause.args[i] for i in new} == {fact.variable}:
+                return Factor(text, Size.ONE)
+        return Factor(text, size)
+
+
+def occurrence(clauses: Sequence[Clause], index: int) -> str:
+    """`_2` for the second occurrence of a relation that occurs more than once (joined ones only)."""
+    same = [i for i, c in enumerate(clauses) if c.relation == clauses[index].relation and not c.watch]
+    if clauses[index].watch:
+        watched = [i for i, c in enumerate(clauses) if c.relation == clauses[index].relation and c.watch]
+        return f"_w{watched.index(index) + 1}"
+    return f"_{same.index(index) + 1}" if len(same) > 1 else ""
+
+
+def image_text(problem: Problem, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> str:
+    """How the paper writes the image set that a step retrieves."""
+    clause = problem.clauses[index]
+    relation = clause.relation.name
+    if clause.relation.kind is Kind.DEMAND:
+        relation = "demand"
+        if not key:
+            return relation
+        source, target = _columns(key), _columns(new)
+        return f"{relation}.{target}{{{source}={_values(clause, key)}}}"
+    if key == (0,):
+        return f"{relation}{{{clause.args[0]}}}"
+    prefix = "fil_" if problem.filtered else ""
+    suffix = occurrence(problem.clauses, index) if problem.filtered else ""
+    if len(clause.args) == 2 and clause.pattern is None:
+        short = relation.removeprefix("field_")
+        return f"{prefix}inv_{short}{suffix}{{{clause.args[1]}}}"
+    return f"{prefix}{relation}{suffix}.{_columns(new)}{{{_columns(key)}={_values(clause, key)}}}"
+
+
+def _columns(positions: tuple[int, ...]) -> str:
+    shown = ",".join(str(p + 1) for p in positions)
+    return shown if len(positions) == 1 else f"({shown})"
+
+
+def _values(clause: Clause, positions: tuple[int, ...]) -> str:
+    shown = ",".join(clause.args[p] for p in positions)
+    return shown if len(positions) == 1 else f"({shown})"
+
+
+def _extend(cover: Cover, step: Step) -> Cover:
+    used = cover.facts_used + (step.factor is not None and step.factor.size is Size.ONE)
+    cost = cover.cost.times(step.factor) if step.factor is not None else cover.cost
+    return Cover((*cover.steps, step), cost, used)

@@ -1,0 +1,377 @@
+"""Phase 1: transform an object query into a relational query with its demand (paper, section 4).
+
+Before:    {u.email : u in celeb.followers, u in group, u.loc == 'NYC'}
+After:     {u_email : (celeb, group) in demand, (celeb, celeb_followers) in field_followers,
+                      (celeb_followers, u) in member, (group, u) in member,
+                      (u, u_loc) in field_loc, (u, u_email) in field_email, u_loc == 'NYC'}
+Invariant: a combination satisfies the clauses and tests exactly when it satisfies the object query.
+
+A selector that is surely evaluated becomes a joined clause. One that a short-circuit may skip becomes a
+watched clause: the test reads it live, and a change of it has the test evaluated anew. So do
+`x not in s`, `len(s)` and the truth of a set: they watch the content of `s`.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from incoq.ir.expressions import Expr, clone, name, names_in, substitute
+from incoq.ir.objects import (
+    Condition,
+    Membership,
+    ObjectQuery,
+    Pattern,
+    TuplePattern,
+    Value,
+    Variable,
+    Wildcard,
+)
+from incoq.ir.relational import (
+    CONTENT,
+    MEMBER,
+    Clause,
+    Kind,
+    Relation,
+    RelationalQuery,
+    Test,
+    field_relation,
+    pattern_columns,
+)
+
+
+def flatten_query(query: ObjectQuery, joins_equalities: bool = True) -> RelationalQuery:
+    """Flatten one query; `joins_equalities` is false where the program defines `__eq__` of its own."""
+    return _Flattener(query, joins_equalities).flatten()
+
+
+@dataclass
+class _Flattener:
+    query: ObjectQuery
+    joins_equalities: bool
+    clauses: dict[Clause, None] = field(default_factory=dict)
+    selectors: dict[tuple[str, str], str] = field(default_factory=dict)  # (variable, field) -> variable
+    watched: dict[tuple[str, str], str] = field(default_factory=dict)
+    tests: list[Test] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+    def flatten(self) -> RelationalQuery:
+        query = self.query
+        self.used = {*query.all_params, *query.variables, *_read_names(query)}
+        demand = Clause(Relation(Kind.DEMAND, f"demand_{query.name}"), query.demand)
+        conditions = [c.expr.node for c in query.clauses if isinstance(c, Condition)]
+        equalities = [c for c in conditions if self._is_join(c)]
+        for clause in query.clauses:
+            if isinstance(clause, Membership):
+                self._membership(clause)
+        for condition in conditions:
+            self._strict(condition)
+        self._strict(query.result.node)
+        renaming = self._join_equalities(equalities)
+        for condition in conditions:
+            if condition not in equalities:
+                self._test(self._lower(condition, truth=True))
+        result = self._lower(query.result.node, truth=False)
+        clauses = [demand, *self.clauses]
+        return _renamed(query, clauses, self.tests, _make_test(result), renaming, self.selectors)
+
+    # -- memberships ------------------------------------------------------------------------------
+
+    def _membership(self, clause: Membership) -> None:
+        source = self._selector(clause.source.node)
+        pattern = self._flat_pattern(clause.pattern)
+        columns = pattern_columns(pattern, [])
+        shown = None if isinstance(pattern, Variable) else pattern
+        self.clauses.setdefault(Clause(MEMBER, (source, *columns), shown))
+
+    def _flat_pattern(self, pattern: Pattern) -> Pattern:
+        match pattern:
+            case Variable():
+                return pattern
+            case Wildcard():
+                return Variable(self._fresh("any"))
+            case TuplePattern(items):
+                return TuplePattern(tuple(self._flat_pattern(item) for item in items))
+            case Value(expr):
+                if isinstance(expr.node, ast.Constant):
+                    return pattern
+                if selector_root(expr.node) is not None:
+                    return Variable(self._selector(expr.node))
+                variable = self._fresh("value")
+                self._strict(expr.node)
+                computed = self._lower(expr.node, truth=False)
+                self._test(ast.Compare(name(variable), [ast.Eq()], [computed]))
+                return Variable(variable)
+        raise AssertionError(pattern)
+
+    def _selector(self, node: ast.expr) -> str:
+        """The variable for a selector that is surely evaluated."""
+        if isinstance(node, ast.Name):
+            return node.id
+        assert isinstance(node, ast.Attribute)
+        return self._field(self._selector(node.value), node.attr)
+
+    def _field(self, source: str, field_name: str) -> str:
+        key = (source, field_name)
+        if key not in self.selectors:
+            self.selectors[key] = self._fresh(f"{source}_{field_name}", plain=True)
+            self.clauses.setdefault(Clause(field_relation(field_name), (source, self.selectors[key])))
+        return self.selectors[key]
+
+    def _fresh(self, prefix: str, plain: bool = False) -> str:
+        number = 1
+        candidate = prefix if plain else f"{prefix}_1"
+        while candidate in self.used:
+            number += 1
+            candidate = f"{prefix}_{number}"
+        self.used.add(candidate)
+        return candidate
+
+    # -- conditions and results -------------------------------------------------------------------
+
+    def _strict(self, node: ast.AST) -> None:
+        """Join a clause for every selector that is evaluated whenever `node` is."""
+        match node:
+            case ast.BoolOp(values=[first, *_]):
+                self._strict(first)
+            case ast.IfExp(test=test):
+                self._strict(test)
+            case ast.Compare(left=left, comparators=[first, *_]):
+                self._strict(left)
+                self._strict(first)
+            case ast.Attribute() if selector_root(node) is not None:
+                self._selector(node)
+            case ast.Call(func=func, args=args, keywords=keywords):
+                if _reads_field(node):
+                    self._strict(args[0])
+                    return
+                if isinstance(func, ast.Attribute) and selector_root(func.value) is not None:
+                    self._strict(func.value)
+                for child in (*args, *(k.value for k in keywords)):
+                    self._strict(child)
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self._strict(child)
+
+    def _lower(self, node: ast.expr, truth: bool) -> ast.expr:
+        """The test with strict selectors replaced by their variables and the rest watched."""
+        match node:
+            case ast.Name(id=identifier):
+                if truth and identifier in self.used:
+                    self._watch_content(identifier)
+                return node
+            case ast.Attribute() if selector_root(node) is not None:
+                variable, live = self._read(node)
+                if truth:
+                    self._watch_content(variable)
+                return live
+            case ast.BoolOp(op=op, values=values):
+                return ast.BoolOp(op, [self._lower(v, truth or i < len(values) - 1) for i, v in enumerate(values)])
+            case ast.UnaryOp(op=ast.Not() as op, operand=operand):
+                return ast.UnaryOp(op, self._lower(operand, True))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return ast.IfExp(self._lower(test, True), self._lower(body, truth), self._lower(orelse, truth))
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                lowered = [self._lower(c, False) for c in (left, *comparators)]
+                previous: ast.expr = left
+                for op, right in zip(ops, comparators, strict=True):
+                    if isinstance(op, ast.In | ast.NotIn):
+                        self._watch_membership(previous, right)
+                    previous = right
+                return ast.Compare(lowered[0], ops, lowered[1:])
+            case ast.Call(args=[argument, *_]) if _reads_field(node):
+                assert isinstance(node.args[1], ast.Constant)
+                if selector_root(argument) is None:
+                    raise AssertionError("checked by the frontend")
+                source, live = self._read(argument)
+                self._watch_field(source, str(node.args[1].value))
+                rest = [self._lower(a, False) for a in node.args[1:]]
+                return ast.Call(node.func, [live, *rest], [])
+            case ast.Call(func=ast.Name(id="len"), args=[argument]) if selector_root(argument) is not None:
+                variable, live = self._read(argument)
+                self._watch_content(variable)
+                return ast.Call(node.func, [live], [])
+            case _:
+                copied = clone(node)
+                for key, value in ast.iter_fields(node):
+                    if key == "func" and isinstance(value, ast.Attribute):
+                        if selector_root(value.value) is not None:
+                            copied.func = ast.Attribute(  # type: ignore[attr-defined]
+                                self._lower(value.value, False), value.attr, ast.Load()
+                            )
+                    elif isinstance(value, ast.expr) and key != "func":
+                        setattr(copied, key, self._lower(value, False))
+                    elif isinstance(value, list):
+                        setattr(copied, key, [self._lower_item(v) for v in value])
+                return copied
+
+    def _lower_item(self, item: object) -> object:
+        if isinstance(item, ast.keyword):
+            return ast.keyword(item.arg, self._lower(item.value, False))
+        return self._lower(item, False) if isinstance(item, ast.expr) else item
+
+    def _read(self, node: ast.expr) -> tuple[str, ast.expr]:
+        """A selector read in a test: its variable, and the expression that reads it."""
+        if isinstance(node, ast.Name):
+            return node.id, node
+        assert isinstance(node, ast.Attribute)
+        source, live = self._read(node.value)
+        variable = self.selectors.get((source, node.attr))
+        if variable is not None:
+            return variable, name(variable)
+        variable = self._watch_field(source, node.attr)
+        return variable, ast.Attribute(live, node.attr, ast.Load())
+
+    def _watch_field(self, source: str, field_name: str) -> str:
+        if (source, field_name) in self.selectors:
+            return self.selectors[source, field_name]
+        key = (source, field_name)
+        if key not in self.watched:
+            self.watched[key] = self._fresh(f"{source}_{field_name}", plain=True)
+            self.clauses.setdefault(Clause(field_relation(field_name), (source, self.watched[key]), watch=True))
+        return self.watched[key]
+
+    def _watch_content(self, variable: str) -> None:
+        self.clauses.setdefault(Clause(CONTENT, (variable,), watch=True))
+
+    def _watch_membership(self, left: ast.expr, right: ast.expr) -> None:
+        if selector_root(right) is None:
+            return
+        source, _ = self._read(right)
+        if selector_root(left) is not None:
+            element, _ = self._read(left)
+            self.clauses.setdefault(Clause(MEMBER, (source, element), watch=True))
+        else:
+            self._watch_content(source)
+
+    # -- equalities -------------------------------------------------------------------------------
+
+    def _is_join(self, node: ast.expr) -> bool:
+        if not self.joins_equalities:
+            return False
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                return selector_root(left) is not None and selector_root(right) is not None
+        return False
+
+    def _join_equalities(self, equalities: list[ast.expr]) -> dict[str, str]:
+        """Equal variables become one; `v == v` stays, since NaN is not equal to itself."""
+        leader: dict[str, str] = {}
+
+        def find(variable: str) -> str:
+            while variable in leader:
+                variable = leader[variable]
+            return variable
+
+        order = [*self.query.all_params, *self.query.variables]
+        rank = {v: i for i, v in enumerate(order)}
+        for equality in equalities:
+            assert isinstance(equality, ast.Compare)
+            left = find(self._selector(equality.left))
+            right = find(self._selector(equality.comparators[0]))
+            if left != right:
+                keep, drop = sorted((left, right), key=lambda v: (rank.get(v, len(rank)), v))
+                if keep in self.query.all_params and drop in self.query.all_params:
+                    self.tests.append(_make_test(ast.Compare(name(left), [ast.Eq()], [name(right)])))
+                    continue
+                leader[drop] = keep
+            kept = find(left)
+            self.tests.append(_make_test(ast.Compare(name(kept), [ast.Eq()], [name(kept)])))
+        return {v: find(v) for v in leader}
+
+    def _test(self, node: ast.expr) -> None:
+        self.tests.append(_make_test(node))
+
+
+def _renamed(
+    query: ObjectQuery,
+    clauses: list[Clause],
+    tests: list[Test],
+    result: Test,
+    renaming: dict[str, str],
+    selectors: dict[tuple[str, str], str],
+) -> RelationalQuery:
+    def of(variable: str) -> str:
+        return renaming.get(variable, variable)
+
+    def rename_test(test: Test) -> Test:
+        if not test.names & renaming.keys():
+            return test
+        return _make_test(substitute(test.expr.node, {v: name(k) for v, k in renaming.items()}))
+
+    def rename_pattern(pattern: Pattern | None) -> Pattern | None:
+        match pattern:
+            case Variable(identifier):
+                return Variable(of(identifier))
+            case TuplePattern(items):
+                return TuplePattern(tuple(p for i in items if (p := rename_pattern(i)) is not None))
+        return pattern
+
+    renamed = {Clause(c.relation, tuple(map(of, c.args)), rename_pattern(c.pattern), c.watch): None for c in clauses}
+    joined = {(c.relation, c.args) for c in renamed if not c.watch}
+    kept = [c for c in renamed if not (c.watch and (c.relation, c.args) in joined and c.relation.kind is Kind.FIELD)]
+    unique_tests = dict.fromkeys(map(rename_test, tests))
+    texts = tuple((_selector_text(selectors, key), of(v)) for key, v in selectors.items())
+    flat = RelationalQuery(
+        query.name, query.params, query.hidden, query.demand, rename_test(result), tuple(kept),
+        tuple(unique_tests), query.keep, query.facts, texts,
+    )  # fmt: skip
+    flat.check()
+    return flat
+
+
+def _selector_text(selectors: dict[tuple[str, str], str], key: tuple[str, str]) -> str:
+    source, field_name = key
+    for other, variable in selectors.items():
+        if variable == source:
+            return f"{_selector_text(selectors, other)}.{field_name}"
+    return f"{source}.{field_name}"
+
+
+_FUNCTIONS = frozenset(
+    "abs bin bool bytes chr complex divmod float format hash hex int isinstance issubclass max min oct ord "
+    "pow range repr round slice str sum tuple frozenset type callable ascii len hasattr getattr math cmath "
+    "operator".split()
+)
+
+
+def _make_test(node: ast.expr) -> Test:
+    ast.fix_missing_locations(node)
+    return Test(Expr.of(node), _variables_read(node))
+
+
+def _variables_read(node: ast.AST) -> frozenset[str]:
+    if isinstance(node, ast.Call):
+        inner: list[ast.AST] = [*node.args, *(k.value for k in node.keywords)]
+        if isinstance(node.func, ast.Attribute) and not (
+            isinstance(node.func.value, ast.Name) and node.func.value.id in ("math", "cmath", "operator")
+        ):
+            inner.append(node.func.value)
+        return frozenset().union(*map(_variables_read, inner))
+    if isinstance(node, ast.Name):
+        return frozenset({node.id})
+    return frozenset().union(*map(_variables_read, ast.iter_child_nodes(node)))
+
+
+def _read_names(query: ObjectQuery) -> set[str]:
+    nodes = [query.result.node]
+    for clause in query.clauses:
+        nodes.append(clause.expr.node if isinstance(clause, Condition) else clause.source.node)
+    return {n for node in nodes for n in names_in(node)}
+
+
+def _reads_field(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("hasattr", "getattr")
+        and len(node.args) >= 2
+    )
+
+
+def selector_root(node: ast.AST) -> str | None:
+    """The variable at the root of `x.f.g`, or None if `node` is no selector."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) and node.id not in _FUNCTIONS else None

@@ -1,0 +1,298 @@
+"""Evaluate queries straightforwardly, by a route of its own.
+
+Every query of a program text becomes a Python function of nested loops, in any order that binds variables
+before they are used; it shares nothing with the package's evaluator, its planning or its maintenance, so
+that a wrong answer has to be made twice to go unseen. It is compiled, because the driver runs it after
+every step.
+
+Before:    {u.email for u in celeb.followers if u in group if u.loc == "NYC"}
+After:     for u in iterate(celeb.followers):
+               if contains(u, group):
+                   if equal(u.loc, "NYC"):
+                       out.append(u.email)
+Invariant: a combination that raises is skipped, as is a membership in what cannot be iterated; sets are
+           compared by identity, everything else as Python would; a set comprehension gives the bag of its
+           results at the top (the caller forgets multiplicities), a set where it is nested.
+Cost:      the product of the sizes of the sources.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+ITERABLE: tuple[Any, ...] = (set, frozenset, tuple, list, dict, range, str, *VIEWS)
+HASHED: tuple[Any, ...] = (set, frozenset, dict, VIEWS[0])
+
+
+class NotWellFormed(Exception):  # noqa: N818  # as the paper calls it
+    """A variable that no clause binds."""
+
+
+@dataclass(frozen=True)
+class OracleQuery:
+    """One query: `bag(*args)` gives its results (a list for a set comprehension, else the value itself)."""
+
+    name: str
+    params: tuple[str, ...]
+    is_set: bool
+    bag: Callable[..., Any]
+
+
+def equal(left: Any, right: Any) -> bool:
+    """`==` inside a query: identity for sets, Python's own otherwise (also for the parts of tuples)."""
+    if isinstance(left, (set, frozenset)) and isinstance(right, (set, frozenset)):
+        return left is right or (type(left) is frozenset and type(right) is frozenset and left == right)
+    if type(left) is tuple and type(right) is tuple:
+        return len(left) == len(right) and all(map(same_key, left, right))
+    if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
+        return left is right
+    return bool(left == right)
+
+
+def same_key(left: Any, right: Any) -> bool:
+    """Equality of keys: identity or `equal`."""
+    return left is right or equal(left, right)
+
+
+def contains(item: Any, source: Any) -> bool:
+    """Membership; raises what Python raises where there can be none."""
+    if isinstance(source, HASHED):
+        return item in source
+    if isinstance(source, ITERABLE):
+        return any(same_key(item, element) for element in source)
+    raise TypeError(f"argument of type {type(source).__name__!r} is not iterable")
+
+
+def iterate(source: Any) -> Iterable[Any]:
+    """The elements of a source; none where it cannot be iterated."""
+    return source if isinstance(source, ITERABLE) else ()
+
+
+def build(text: str, scope: dict[str, Any]) -> dict[str, OracleQuery]:
+    """All the `@query` functions and methods of `text`, over the helpers and relations of `scope`."""
+    tree = ast.parse(text)
+    found: list[ast.FunctionDef] = []
+    methods: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and is_query(node):
+            found.append(node)
+        elif isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef) and is_query(inner):
+                    found.append(inner)
+                    methods.add(inner.name)
+    names = {node.name for node in found}
+    namespace = {**scope, "equal": equal, "same_key": same_key, "contains": contains, "iterate": iterate}
+    namespace = {k: v for k, v in namespace.items() if k not in names}
+    queries: dict[str, OracleQuery] = {}
+    for node in found:
+        translator = Translator(node.name, names, methods)
+        params = tuple(arg.arg for arg in node.args.args)
+        body = node.body[-1]
+        assert isinstance(body, ast.Return) and body.value is not None
+        is_set = isinstance(body.value, ast.SetComp)
+        if isinstance(body.value, (ast.SetComp, ast.GeneratorExp)):
+            value = translator.comprehension(body.value, params)
+        else:
+            value = translator.expression(body.value, params)
+        lines = [*translator.lines, f"def bag_{node.name}({', '.join(params)}):", f"    return {value}"]
+        lines += [f"def set_{node.name}(*args):", f"    got = bag_{node.name}(*args)"]
+        lines += ["    return set(got)" if is_set else "    return got"]
+        exec(compile("\n".join(lines), f"<oracle {node.name}>", "exec"), namespace)
+        queries[node.name] = OracleQuery(node.name, params, is_set, namespace[f"bag_{node.name}"])
+    return queries
+
+
+def is_query(node: ast.FunctionDef) -> bool:
+    """Whether a function is decorated by `@query` or `@query(...)`."""
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(target, ast.Name) and target.id == "query":
+            return True
+    return False
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that an expression reads, those bound by comprehensions inside it left out."""
+    bound: set[str] = set()
+    read: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.comprehension):
+            bound |= {n.id for n in ast.walk(inner.target) if isinstance(n, ast.Name)}
+        elif isinstance(inner, ast.Name):
+            read.add(inner.id)
+    return read - bound
+
+
+class Translator:
+    """Writes one function for every comprehension of a query, as lines of Python."""
+
+    def __init__(self, name: str, queries: Collection[str], methods: Collection[str]) -> None:
+        self.name = name
+        self.queries = queries
+        self.methods = methods
+        self.lines: list[str] = []
+        self.count = 0
+
+    def fresh(self, prefix: str) -> str:
+        """A name that nothing else has."""
+        self.count += 1
+        return f"{prefix}_{self.count}"
+
+    def expression(self, node: ast.expr, scope: tuple[str, ...]) -> str:
+        """The text of an expression with `==`, `in` and inner queries given their meaning inside a query."""
+        return ast.unparse(Meaning(self, scope).visit(ast.parse(ast.unparse(node), mode="eval").body))
+
+    def comprehension(self, node: ast.SetComp | ast.GeneratorExp, scope: tuple[str, ...]) -> str:
+        """Write the function of a comprehension; the text of its call."""
+        memberships: list[tuple[ast.expr, ast.expr, bool]] = []
+        conditions: list[ast.expr] = []
+        for generator in node.generators:
+            memberships.append((generator.target, generator.iter, True))
+            for condition in generator.ifs:
+                match condition:
+                    case ast.Compare(left=left, ops=[ast.In()], comparators=[right]):
+                        memberships.append((left, right, False))
+                    case _:
+                        conditions.append(condition)
+        variables = {
+            n.id
+            for target, _, is_for in memberships
+            if is_for or isinstance(target, ast.Tuple)
+            for n in ast.walk(target)
+            if isinstance(n, ast.Name)
+        }
+        variables.discard("_")
+        name = self.fresh(f"inner_{self.name}")
+        bound = list(scope)
+        body: list[str] = ["    out = []"]
+        depth = 1
+
+        def put(text: str) -> None:
+            body.append("    " * depth + text)
+
+        def ready(expression: ast.AST) -> bool:
+            return not (names_in(expression) & variables) - set(bound)
+
+        while memberships or conditions:
+            chosen = next((c for c in conditions if ready(c)), None)
+            test = next((m for m in memberships if ready(m[0]) and ready(m[1]) and not wild(m[0])), None)
+            loop = next((m for m in memberships if ready(m[1]) and m[2]), None)
+            loop = loop or next((m for m in memberships if ready(m[1])), None)
+            if chosen is not None:
+                conditions.remove(chosen)
+                flag = self.fresh("flag")
+                put(f"try: {flag} = {self.expression(chosen, tuple(bound))}")
+                put(f"except Exception: {flag} = False")
+                put(f"if {flag}:")
+            elif test is not None:
+                memberships.remove(test)
+                flag = self.fresh("flag")
+                item, container = (self.expression(side, tuple(bound)) for side in test[:2])
+                put(f"try: {flag} = contains({item}, {container})")
+                put(f"except Exception: {flag} = False")
+                put(f"if {flag}:")
+            elif loop is not None:
+                memberships.remove(loop)
+                source, element = self.fresh("source"), self.fresh("element")
+                put(f"try: {source} = {self.expression(loop[1], tuple(bound))}")
+                put(f"except Exception: {source} = ()")
+                put(f"for {element} in iterate({source}):")
+                depth += 1
+                tests = self.pattern(loop[0], element, bound, put)
+                put(f"if {tests or 'True'}:")
+            else:
+                raise NotWellFormed(ast.unparse(node))
+            depth += 1
+        put(f"try: result = {self.expression(node.elt, tuple(bound))}")
+        if isinstance(node, ast.SetComp):
+            body[-1] += "; hash(result)"
+        put("except Exception: pass")
+        put("else: out.append(result)")
+        arguments = ", ".join(dict.fromkeys(scope))
+        self.lines += [f"def {name}({arguments}):", *body, "    return out"]
+        return f"{name}({arguments})"
+
+    def pattern(self, node: ast.expr, element: str, bound: list[str], put: Callable[[str], None]) -> str:
+        """Bind the variables of a pattern that are new; the text of the test that the rest matches."""
+        tests: list[str] = []
+        fresh: list[str] = []
+
+        def walk(part: ast.expr, where: str) -> None:
+            match part:
+                case ast.Name(id="_"):
+                    pass
+                case ast.Name(id=name) if name in bound:
+                    tests.append(f"same_key({where}, {name})")
+                case ast.Name(id=name) if name in fresh:
+                    tests.append(f"same_key({where}, {name})")
+                case ast.Name(id=name):
+                    fresh.append(name)
+                    tests.append(f"(({name} := {where}) is {name})")
+                case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                    tests.append(f"type({where}) is tuple and len({where}) == {len(parts)}")
+                    for index, inner in enumerate(parts):
+                        walk(inner, f"{where}[{index}]")
+                case _:
+                    tests.append(f"same_key({where}, {ast.unparse(part)})")
+
+        walk(node, element)
+        bound.extend(fresh)
+        return " and ".join(tests)
+
+
+def wild(node: ast.expr) -> bool:
+    """Whether a pattern holds `_`."""
+    return any(isinstance(n, ast.Name) and n.id == "_" for n in ast.walk(node))
+
+
+class Meaning(ast.NodeTransformer):
+    """Gives `==`, `in`, inner comprehensions and calls of queries their meaning inside a query."""
+
+    def __init__(self, translator: Translator, scope: tuple[str, ...]) -> None:
+        self.translator = translator
+        self.scope = scope
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """`a == b in c` becomes `equal(a, b) and contains(b, c)`."""
+        sides = [self.visit(side) for side in (node.left, *node.comparators)]
+        parts: list[ast.expr] = []
+        for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
+            match op:
+                case ast.Eq() | ast.NotEq():
+                    part: ast.expr = call("equal", left, right)
+                case ast.In() | ast.NotIn():
+                    part = call("contains", left, right)
+                case _:
+                    part = ast.Compare(left=left, ops=[op], comparators=[right])
+            if isinstance(op, (ast.NotEq, ast.NotIn)):
+                part = ast.UnaryOp(op=ast.Not(), operand=part)
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else ast.BoolOp(op=ast.And(), values=parts)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        """An inner set."""
+        return call("set", ast.parse(self.translator.comprehension(node, self.scope), mode="eval").body)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        """An inner bag."""
+        return ast.parse(self.translator.comprehension(node, self.scope), mode="eval").body
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """A call of a query goes to the oracle's own."""
+        self.generic_visit(node)
+        match node.func:
+            case ast.Name(id=name) if name in self.translator.queries:
+                return call(f"set_{name}", *node.args)
+            case ast.Attribute(value=receiver, attr=name) if name in self.translator.methods:
+                return call(f"set_{name}", receiver, *node.args)
+        return node
+
+
+def call(name: str, *args: ast.expr) -> ast.Call:
+    """`name(*args)`."""
+    return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=list(args), keywords=[])
