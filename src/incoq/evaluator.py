@@ -796,8 +796,7 @@ class _Emitter:
             if isinstance(pattern, _Parts):
                 self._unpack(pattern, name, matches, clause.node)
             elif isinstance(pattern, _Variable):
-                joined = self.compiler.call("same", _name(name), _name(pattern.name))
-                self._guard(_not(joined), clause.node)
+                self._guard(_not(self._joined(name, pattern.name)), clause.node)
 
     def _target(self, pattern: _Pattern, matches: list[tuple[_Pattern, str]]) -> str:
         """The name that takes an element: the variable that it binds, or one that is matched afterwards."""
@@ -807,6 +806,13 @@ class _Emitter:
         name = self.compiler.fresh("_element")
         matches.append((pattern, name))
         return name
+
+    def _joined(self, left: str, right: str) -> ast.expr:
+        """What the helper `same` says, without its call where identity or inequality settles it."""
+        identical = _compare(_name(left), ast.Is(), _name(right))
+        equal = _compare(_name(left), ast.Eq(), _name(right))
+        alike = self.compiler.call("alike", _name(left), _name(right))
+        return ast.BoolOp(ast.Or(), [identical, ast.BoolOp(ast.And(), [equal, alike])])
 
     def _unpack(
         self, pattern: _Parts, name: str, matches: list[tuple[_Pattern, str]], node: ast.expr

@@ -7,8 +7,6 @@ queries into those two methods.
 
 from __future__ import annotations
 
-import collections
-import sys
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -343,4 +341,36 @@ class View(AbstractSet[Any]):
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
 
 
-__all__ = ["collections", "sys"]
+class Demanded(AbstractSet[Any]):
+    """The demanded combinations of a query, live and read-only: a set of tuples."""
+
+    __slots__ = ("_answers", "_single")
+
+    def __init__(self, answers: Any, single: bool) -> None:
+        self._answers, self._single = answers, single
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> Any:
+        return Set(it)
+
+    def __contains__(self, combination: object) -> bool:
+        if not isinstance(combination, tuple):
+            return False
+        if self._single:
+            return len(combination) == 1 and combination[0] in self._answers
+        return combination in self._answers
+
+    def __iter__(self) -> Iterator[Any]:
+        for key in list(self._answers):
+            yield (key,) if self._single else key
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __repr__(self) -> str:
+        return f"Demanded({list(self)})"
+
+
+def unkeyed(query: str) -> IncoqRuntimeError:
+    """The error for a parameter value that cannot be a key."""
+    return IncoqRuntimeError("IQ303", f"{query} was asked for a value that cannot be a dict key")

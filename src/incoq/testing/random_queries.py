@@ -108,7 +108,7 @@ class QueryMaker:
         elif self.rng.random() < 0.08:
             atoms += ["p", "q"]
             self.forms.add("value: string")
-        if self.rng.random() < 0.05:
+        if not self.all and self.rng.random() < 0.05:
             atoms += [float("nan")]
             self.forms.add("value: nan")
         self.atoms = tuple(atoms)

@@ -1,0 +1,301 @@
+"""Build the support code of a program: prelude, structures, maintenance and the ways to ask.
+
+The prelude is parsed from `prelude.py`, stripped of types and renamed where the program uses its names;
+the maintenance of sets goes into the two methods `Set.add` and `Set.discard`.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from incoq.codegen.lower_tests import Support
+from incoq.codegen.print_python import print_python
+from incoq.codegen.quote import commented, fill, quote
+from incoq.codegen.render_events import EventRenderer
+from incoq.ir.expressions import clone, name
+from incoq.ir.invariants import Plan
+from incoq.ir.relational import RelationalQuery
+from incoq.names import NameSupply
+
+
+@dataclass(frozen=True)
+class SupportCode:
+    """The generated text and the names that the rewritten program calls."""
+
+    text: str
+    setters: dict[str, str]
+    deleters: dict[str, str]
+    setattr_: str
+    delattr_: str
+    names: dict[str, str]  # prelude name -> name in the program
+    ask: dict[str, str]  # query -> function(params) giving the kept answer
+    view: dict[str, str]
+    demand: dict[str, str]
+    release: dict[str, str]
+    demanded: dict[str, str]
+
+
+def build_support(plan: Plan, supply: NameSupply, hook: str | None = None) -> SupportCode:
+    """Everything that is generated beside the user's own text."""
+    prelude = _prelude()
+    names = {n: supply.fresh(n) for n in _defined(prelude)}
+    support = Support(names)
+    renderer = EventRenderer(plan, support, supply)
+    methods = renderer.set_methods()
+    renderer.tag_events()
+    renderer.field_events()
+    renderer.demand_events()
+    asking = _Asking(plan, support, supply, renderer)
+    asking.build()
+    setattr_, delattr_, by_name = _attribute_helpers(renderer, supply)
+    body = [_renamed(s, names) for s in prelude]
+    for statement in body:
+        if isinstance(statement, ast.ClassDef) and statement.name == names["Set"]:
+            _insert_methods(statement, methods, renderer, plan.mode == "incremental")
+    stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
+    if stores:
+        stores[0].after_definition = True  # type: ignore[attr-defined]
+    statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
+    text = print_python(statements)
+    return SupportCode(
+        text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
+        asking.demand, asking.release, asking.demanded,
+    )  # fmt: skip
+
+
+@cache
+def _prelude() -> tuple[ast.stmt, ...]:
+    text = Path(__file__).with_name("prelude.py").read_text()
+    return tuple(_untyped(s) for s in ast.parse(text).body if not _is_for_types(s))
+
+
+def _is_for_types(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.ImportFrom(module="__future__" | "typing"):
+            return True
+        case ast.ImportFrom(names=[ast.alias(asname=None), *_]):
+            return True
+    return False
+
+
+class _Untype(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            argument.annotation = None
+        for extra in (node.args.vararg, node.args.kwarg):
+            if extra is not None:
+                extra.annotation = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None
+        return ast.Assign([node.target], node.value, lineno=node.lineno)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.bases = [b.value if isinstance(b, ast.Subscript) else b for b in node.bases]
+        return self.generic_visit(node)
+
+
+def _untyped(node: ast.stmt) -> ast.stmt:
+    result = _Untype().visit(node)
+    assert isinstance(result, ast.stmt)
+    return result
+
+
+def _defined(prelude: tuple[ast.stmt, ...]) -> list[str]:
+    found: list[str] = []
+    for statement in prelude:
+        match statement:
+            case ast.ClassDef(name=identifier) | ast.FunctionDef(name=identifier):
+                found.append(identifier)
+            case ast.Assign(targets=[ast.Name(id=identifier)]):
+                found.append(identifier)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+                found += [t.id for t in targets if isinstance(t, ast.Name)]
+            case ast.ImportFrom(names=aliases):
+                found += [a.asname for a in aliases if a.asname]
+    return found
+
+
+def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    changed = {k: v for k, v in names.items() if k != v}
+    if isinstance(node, ast.ImportFrom):
+        return ast.ImportFrom(
+            node.module, [ast.alias(a.name, names.get(a.asname or "", a.asname)) for a in node.names], 0
+        )
+    if isinstance(node, ast.ClassDef):
+        body = [_renamed_inner(s, changed) for s in node.body]
+        bases = [fill(b, changed) for b in node.bases]  # type: ignore[arg-type]
+        return ast.ClassDef(names[node.name], bases, [], body, [])
+    if isinstance(node, ast.FunctionDef):
+        renamed = _renamed_inner(node, changed)
+        assert isinstance(renamed, ast.FunctionDef)
+        renamed.name = names[node.name]
+        return renamed
+    return _renamed_inner(node, changed)
+
+
+class _RenameNames(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+
+def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    result = _RenameNames(names).visit(clone(node))  # type: ignore[arg-type]
+    assert isinstance(result, ast.stmt)
+    return result
+
+
+def _insert_methods(
+    node: ast.ClassDef, methods: dict[str, list[ast.stmt]], renderer: EventRenderer, incremental: bool
+) -> None:
+    element = renderer.renderer.supply_local("x")
+    for number, statement in enumerate(node.body):
+        if isinstance(statement, ast.FunctionDef) and statement.name in methods:
+            arguments = ast.arguments(
+                [ast.arg("self"), ast.arg(element)], [], None, [], [], None, []
+            )
+            doc = ast.Expr(ast.Constant(f"{renderer.set_cost()}"))
+            node.body[number] = ast.FunctionDef(
+                statement.name, arguments, [doc, *methods[statement.name]], []
+            )
+    if incremental:
+        init = quote(
+            "def __init__(self, elements=()):\n    for x in elements:\n        self.add(x)"
+        )
+        node.body.insert(2, init[0])
+
+
+def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str, str, list[ast.stmt]]:
+    """`setattr` and `delattr` for names that only the run shows."""
+    setters, deleters = supply.fresh("SETTERS"), supply.fresh("DELETERS")
+    set_any, delete_any = supply.fresh("set_attribute"), supply.fresh("delete_attribute")
+    table = ast.Dict([ast.Constant(f) for f in renderer.setters], [name(s) for s in renderer.setters.values()])
+    removal = ast.Dict([ast.Constant(f) for f in renderer.deleters], [name(s) for s in renderer.deleters.values()])
+    code = quote(
+        "SETTERS = TABLE\n"
+        "DELETERS = REMOVAL\n"
+        "def SET(o, attribute, value):\n"
+        "    '''setattr, maintained.'''\n"
+        "    if attribute in SETTERS:\n"
+        "        SETTERS[attribute](value, o)\n"
+        "    else:\n"
+        "        setattr(o, attribute, value)\n"
+        "def DELETE(o, attribute):\n"
+        "    '''delattr, maintained.'''\n"
+        "    if attribute in DELETERS:\n"
+        "        DELETERS[attribute](o)\n"
+        "    else:\n"
+        "        delattr(o, attribute)\n",
+        SETTERS=setters, DELETERS=deleters, TABLE=table, REMOVAL=removal, SET=set_any, DELETE=delete_any,
+    )  # fmt: skip
+    code[0].after_definition = True  # type: ignore[attr-defined]
+    return set_any, delete_any, code
+
+
+class _Asking:
+    """The functions that a program asks: answer, view, demand, release."""
+
+    def __init__(self, plan: Plan, support: Support, supply: NameSupply, events: EventRenderer) -> None:
+        self.plan, self.support, self.supply, self.events = plan, support, supply, events
+        self.stores: list[ast.stmt] = []
+        self.functions: list[ast.stmt] = []
+        self.ask: dict[str, str] = {}
+        self.view: dict[str, str] = {}
+        self.demand: dict[str, str] = {}
+        self.release: dict[str, str] = {}
+        self.demanded: dict[str, str] = {}
+
+    def build(self) -> None:
+        for query in self.plan.queries:
+            self._query(query)
+
+    def _query(self, query: RelationalQuery) -> None:
+        local = self.events.renderer.local
+        params = [local(p) for p in query.all_params]
+        demand = [local(p) for p in query.demand]
+        result = self.plan.result_of(query.name)
+        ask = self.ask[query.name] = self.supply.fresh(f"ask_{query.name}")
+        view = self.view[query.name] = self.supply.fresh(f"view_{query.name}")
+        keep = self.demand[query.name] = self.supply.fresh(f"keep_{query.name}")
+        drop = self.release[query.name] = self.supply.fresh(f"drop_{query.name}")
+        demanded = self.demanded[query.name] = self.supply.fresh(f"demanded_{query.name}")
+        key = _tuple(demand)
+        holes = {
+            "R": result.name, "K": key, "A": self.events.answer, "ASK": ask, "VIEW": view, "KEEP": keep,
+            "DROP": drop, "REFUSED": self.support.REFUSED, "UNKEYED": self.support.unkeyed,
+            "NAME": ast.Constant(query.name), "DEMAND": self.events.demanders[query.name],
+            "RELEASE": self.events.releasers[query.name], "VIEWCLASS": self.support.View,
+        }  # fmt: skip
+        begin = ast.Call(name(self.events.demanders[query.name]), [name(p) for p in demand], [])
+        end = ast.Call(name(self.events.releasers[query.name]), [name(p) for p in demand], [])
+        find = self._find(query, begin, end, holes)
+        rest = [local(p) for p in query.rest]
+        if rest:
+            find += quote("A = A.get(P, ())", P=_tuple(rest), **holes)
+        body = quote(
+            "def ASK():\n"
+            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    FIND\n"
+            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    return A",
+            FIND=find, **holes,
+        )  # fmt: skip
+        again = ast.Call(name(ask), [name(p) for p in params], [])
+        body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
+        evict = self._evict(query, holes)
+        body += quote("def KEEP():\n    if K not in R:\n        BEGIN\n    EVICT", BEGIN=begin, EVICT=evict, **holes)
+        body += quote("def DROP():\n    if K in R:\n        END", END=end, **holes)
+        for function, names in zip(body, (params, params, demand, demand), strict=True):
+            assert isinstance(function, ast.FunctionDef)
+            function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+        self.functions += body
+        single = ast.Constant(len(demand) == 1)
+        made = quote("X = CLS(R, S)", X=demanded, CLS=self.support.Demanded, R=result.name, S=single)
+        self.stores += made
+
+    def _find(
+        self, query: RelationalQuery, begin: ast.expr, end: ast.expr, holes: dict[str, object]
+    ) -> list[ast.stmt]:
+        """Get the kept answer; what is not demanded yet is demanded as the policy says."""
+        filled: dict[str, ast.expr | list[ast.stmt] | str] = {**holes, "BEGIN": begin, "END": end}  # type: ignore[dict-item]
+        lookup = quote(
+            "try:\n    A = R.get(K)\nexcept TypeError:\n    raise UNKEYED(NAME) from None", **filled
+        )
+        if query.keep.policy == "explicit":
+            copied = "A = BEGIN.copy()" if not query.rest else "A = {k: v.copy() for k, v in BEGIN.items()}"
+            return [*lookup, *quote(f"if A is None:\n    {copied}\n    END", **filled)]
+        if query.keep.policy == "lru":
+            return [
+                *lookup,
+                *quote(
+                    "if A is None:\n    A = BEGIN\n    EVICT\nelse:\n    R[K] = R.pop(K)",
+                    EVICT=self._evict(query, holes, bare=True), **{k: v for k, v in filled.items()},
+                ),
+            ]  # fmt: skip
+        return [*lookup, *quote("if A is None:\n    A = BEGIN", **filled)]
+
+    def _evict(self, query: RelationalQuery, holes: dict[str, object], bare: bool = False) -> list[ast.stmt]:
+        """Release the least recently asked combination when there are too many."""
+        if query.keep.policy != "lru":
+            return []
+        oldest = self.events.renderer.supply_local("oldest")
+        call = "RELEASE(OLD)" if len(query.demand) == 1 else "RELEASE(*OLD)"
+        filled: dict[str, ast.expr | list[ast.stmt] | str] = {**holes}  # type: ignore[dict-item]
+        return quote(
+            f"if len(R) > N:\n    OLD = next(iter(R))\n    {call}",
+            N=ast.Constant(query.keep.size), OLD=oldest, **filled,
+        )  # fmt: skip
+
+
+def _tuple(names: list[str]) -> ast.expr:
+    return name(names[0]) if len(names) == 1 else ast.Tuple([name(n) for n in names], ast.Load())

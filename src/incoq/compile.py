@@ -1,0 +1,121 @@
+"""The compiler as a function: source text or a path in, a `Compiled` program out.
+
+Nothing of the user's program is imported or executed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
+from incoq.codegen.build_support import SupportCode, build_support
+from incoq.errors import CompileError, Notice
+from incoq.frontend.check_classes import check_classes, defines_equality
+from incoq.frontend.find_queries import QuerySite, find_queries
+from incoq.frontend.program import Program, parse_module, read_program
+from incoq.invariants.define_invariants import define_invariants
+from incoq.ir.invariants import Plan, Store
+from incoq.ir.relational import Kind
+from incoq.names import NameSupply
+from incoq.relational.flatten_query import flatten_query
+
+MODES = ("filtered", "incremental")
+STRATEGIES = ("tags", "first-clause")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled program: its code, the plan behind it, and advice."""
+
+    program: Program
+    sites: tuple[QuerySite, ...]
+    plan: Plan
+    support: SupportCode
+    modules: tuple[RewrittenModule, ...]
+    notices: tuple[Notice, ...]
+
+    @property
+    def code(self) -> str:
+        """The standalone text of a program of one module."""
+        assert len(self.modules) == 1, "a package has one text per module"
+        return merge(self.modules[0], self.support)
+
+    def extra_space(self, namespace: Mapping[str, Any]) -> int:
+        """Additional space as the paper counts it: elements of sets, keys and image sets of maps."""
+        return sum(_space(namespace[i.name], i.store is Store.TAG) for i in self.plan.invariants)
+
+
+def compile_source(
+    text: str,
+    filename: str = "<string>",
+    mode: str = "filtered",
+    strategy: str = "tags",
+    counting: bool = True,
+) -> Compiled:
+    """Compile the text of one module."""
+    return compile_program(Program([parse_module(text, filename)]), mode, strategy, counting)
+
+
+def compile_path(path: Path | str, mode: str = "filtered", strategy: str = "tags") -> Compiled:
+    """Compile a file, or all modules of a directory together."""
+    return compile_program(read_program(Path(path)), mode, strategy)
+
+
+def compile_program(
+    program: Program, mode: str = "filtered", strategy: str = "tags", counting: bool = True
+) -> Compiled:
+    """Run all passes in order."""
+    if mode not in MODES or strategy not in STRATEGIES:
+        raise ValueError(f"mode is one of {MODES}, strategy one of {STRATEGIES}")
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        return _compile(program, mode, strategy, counting)
+    except RecursionError:
+        raise CompileError("IQ104", "an expression is nested too deep") from None
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Compiled:
+    sites = find_queries(program)
+    joins = not defines_equality(program)
+    queries = [flatten_query(site.query, joins) for site in sites]
+    taken = program.identifiers() - {"Set"} | ({"Set"} if _binds_set(program) else set())
+    for query in queries:
+        taken |= {v for clause in query.clauses for v in clause.args}
+    supply = NameSupply(taken)
+    plan = define_invariants(queries, mode, strategy, supply, counting)
+    notices = check_classes(program, plan, sites)
+    support = build_support(plan, supply)
+    tracks_sets = any(c.relation.kind in (Kind.MEMBER, Kind.CONTENT) for i in plan.invariants for c in i.clauses)
+    modules = tuple(
+        rewrite_module(m, [s for s in sites if s.module is m], support, supply, tracks_sets)
+        for m in program.modules
+    )
+    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices))
+
+
+def _binds_set(program: Program) -> bool:
+    """Does the program use the name `Set` for anything but incoq's?"""
+    for module in program.modules:
+        for local, original in module.incoq_names.items():
+            if local == "Set" and original != "Set":
+                return True
+        if "Set" in module.bindings and module.incoq_names.get("Set") != "Set":
+            return True
+    return False
+
+
+def _space(structure: Any, is_tag: bool) -> int:
+    if is_tag or isinstance(structure, set | frozenset):
+        return len(structure)
+    if isinstance(structure, dict):
+        return len(structure) + sum(
+            _space(image, False) if isinstance(image, dict | set) else 0 for image in structure.values()
+        )
+    return 0
