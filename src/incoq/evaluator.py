@@ -154,6 +154,11 @@ def _source(value: Any) -> Any:
     raise IncoqRuntimeError("IQ301", f"a membership in a {kind.__name__!r} object cannot be maintained")
 
 
+def _rows(value: Any, size: int) -> list[tuple[Any, ...]]:
+    """The tuples of this size in a source."""
+    return [element for element in _source(value) if isinstance(element, tuple) and len(element) == size]
+
+
 def _container(value: Any) -> Any:
     """`value` as the right side of a membership test."""
     if isinstance(value, _BAGS):
@@ -207,6 +212,7 @@ def _copied(answer: Any) -> Any:
 HELPERS: dict[str, Any] = {
     "Set": Set,
     "source": _source,
+    "rows": _rows,
     "container": _container,
     "alike": _alike,
     "same": _same,
@@ -242,7 +248,7 @@ class _Value:
     needs: frozenset[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Parts:
     parts: tuple[_Pattern, ...]
 
@@ -747,7 +753,8 @@ class _Emitter:
         self.answer = compiler.fresh("_answer")
         self.body: list[ast.stmt] = []
         self.block = self.body  # where the next statement goes: the innermost loop
-        self.held: dict[_Membership, str] = {}  # sources that have been evaluated, by the name they have
+        self.held: dict[_Membership, str] = {}  # names of the sources that have been evaluated
+        self.filtered: set[_Parts] = set()  # patterns whose sources hold nothing but tuples of their size
 
     def function(self, steps: list[_Step], result: _Condition, params: list[str]) -> ast.FunctionDef:
         for place, step in enumerate(steps):
@@ -771,8 +778,8 @@ class _Emitter:
         """Before a loop, evaluate the selectors of later steps that do not depend on it."""
         for step in steps:
             match step:
-                case _Loop(_Membership() as clause):
-                    helper = "source"
+                case _Loop(clause):
+                    helper = "rows" if isinstance(clause.pattern, _Parts) else "source"
                 case _Membership() as clause:
                     helper = "container"
                 case _:
@@ -781,10 +788,16 @@ class _Emitter:
                 self._hold(helper, clause)
 
     def _hold(self, helper: str, clause: _Membership) -> None:
-        if clause not in self.held:
-            name = self.held[clause] = self.compiler.fresh("_source")
-            value = self.compiler.call(helper, clause.source)
-            self._attempt(ast.Assign([_store(name)], value), clause.node)
+        """Give the source of a clause a name, unless it has one; rows are filtered once, not in each loop."""
+        if clause in self.held:
+            return
+        arguments = [clause.source]
+        if helper == "rows" and isinstance(clause.pattern, _Parts):
+            arguments.append(ast.Constant(len(clause.pattern.parts)))
+            self.filtered.add(clause.pattern)
+        name = self.held[clause] = self.compiler.fresh("_source")
+        value = self.compiler.call(helper, *arguments)
+        self._attempt(ast.Assign([_store(name)], value), clause.node)
 
     def _loop(self, clause: _Membership) -> None:
         matches = list[tuple[_Pattern, str]]()
@@ -817,12 +830,13 @@ class _Emitter:
     def _unpack(
         self, pattern: _Parts, name: str, matches: list[tuple[_Pattern, str]], node: ast.expr
     ) -> None:
-        """Skip what is not a tuple of this length; name the components of what is."""
-        is_tuple = self.compiler.call("is_a", _name(name), _name(self.compiler.helpers["tuple"]))
-        size = self.compiler.call("size", _name(name))
-        has_size = _compare(size, ast.Eq(), ast.Constant(len(pattern.parts)))
-        fails = _not(ast.BoolOp(ast.And(), [is_tuple, has_size]))
-        self._append(ast.If(fails, [self._skip()], []), node)
+        """Skip what is not a tuple of this size; name the components of what is."""
+        if pattern not in self.filtered:
+            is_tuple = self.compiler.call("is_a", _name(name), _name(self.compiler.helpers["tuple"]))
+            size = self.compiler.call("size", _name(name))
+            has_size = _compare(size, ast.Eq(), ast.Constant(len(pattern.parts)))
+            fails = _not(ast.BoolOp(ast.And(), [is_tuple, has_size]))
+            self._append(ast.If(fails, [self._skip()], []), node)
         if pattern.parts:
             targets: list[ast.expr] = [_store(self._target(part, matches)) for part in pattern.parts]
             self._append(ast.Assign([ast.Tuple(targets, ast.Store())], _name(name)), node)

@@ -44,6 +44,7 @@ def build_support(plan: Plan, supply: NameSupply, hook: str | None = None) -> Su
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
     renderer = EventRenderer(plan, support, supply)
+    renderer.adoption()
     methods = renderer.set_methods()
     renderer.tag_events()
     renderer.field_events()

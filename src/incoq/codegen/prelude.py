@@ -164,11 +164,12 @@ class PlainSet(Set):
     """What a plain set of the program is: it shows as one, and its changes maintain the queries."""
 
     def __repr__(self) -> str:
-        return repr(set(self))
+        inside = set.__repr__(self).removeprefix(self.__class__.__name__)
+        return inside[1:-1] if inside.startswith("({") else f"set{inside}"
 
 
-# Classes whose instances a query may iterate; others are looked at once, in `is_source`.
-SOURCES = {Set, PlainSet, frozenset, tuple, range}
+# Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
+SOURCES = {Set, PlainSet, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
 
 
@@ -183,8 +184,10 @@ def is_source(s: Any) -> bool:
     cls = s.__class__
     if cls in SOURCES:
         return True
-    if issubclass(cls, (Set, frozenset, tuple)):
+    if issubclass(cls, (Set, frozenset)):
         SOURCES.add(cls)
+        return True
+    if issubclass(cls, tuple):
         return True
     if issubclass(cls, (str, bytes, bytearray)):
         refuse("IQ302", f"a query iterates over the {cls.__name__} {s!r:.40}")
@@ -194,8 +197,10 @@ def is_source(s: Any) -> bool:
 
 
 def elements(s: Any) -> Iterable[Any]:
-    """What a query iterates over: nothing where `s` is not a source."""
-    return s if is_source(s) else ()
+    """What a query iterates over, each element once: nothing where `s` is not a source."""
+    if not is_source(s):
+        return ()
+    return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
 def watchable(v: Any) -> bool:
@@ -219,23 +224,17 @@ def keyable(v: Any) -> bool:
 
 def contains(s: Any, x: Any) -> bool:
     """`x in s`, false where that raises."""
-    cls = s.__class__
-    if cls in SOURCES:
-        try:
-            return x in s
-        except TypeError:
-            return False
-    if issubclass(cls, (str, bytes)):
-        try:
-            return x in s
-        except TypeError:
-            return False
-    return is_source(s) and contains(s, x)
+    try:
+        return holds(s, x)
+    except TypeError:
+        return False
 
 
 def holds(s: Any, x: Any) -> bool:
     """`x in s` inside a condition; raises where Python would, so that the combination is skipped."""
-    if s.__class__ in SOURCES or issubclass(s.__class__, (str, bytes)) or is_source(s):
+    if isinstance(s, tuple):
+        return any(same(x, y) for y in s)
+    if s.__class__ in SOURCES or isinstance(s, (str, bytes)) or is_source(s):
         return x in s
     raise TypeError(f"{s.__class__.__name__} holds nothing")
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import quote, quote_expr, trailing
-from incoq.ir.expressions import name
+from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import CONTENT, MEMBER, Clause, Kind
@@ -66,7 +66,6 @@ class Renderer:
     supply: NameSupply
     result_keys: dict[str, str]  # query -> name of its result map, which is its demand set too
     outline: Outline
-    globals: set[str] = field(default_factory=set)  # module-level names of the generated code
     _locals: dict[str, str] = field(default_factory=dict)
 
     def supply_local(self, prefix: str) -> str:
@@ -74,9 +73,6 @@ class Renderer:
         if prefix not in self._locals:
             self._locals[prefix] = self.supply.fresh(prefix)
         return self._locals[prefix]
-
-    def is_local(self, identifier: str) -> bool:
-        return identifier not in self.globals and identifier not in _BUILTINS
 
     def block(self, invariant: Invariant, block: Block, event: Event, body: Body) -> list[ast.stmt]:
         return _BlockRenderer(self, invariant, block, event, body).render()
@@ -157,7 +153,9 @@ class _BlockRenderer:
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
-        return _Assembler(self.owner, self.ops, self.body, self.scope, self.invariant.name).assemble()
+        return _Assembler(
+            self.owner, self.ops, self.body, self.scope, self.invariant.name, self.event
+        ).assemble()
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
@@ -407,8 +405,11 @@ class _BlockRenderer:
 class _Assembler:
     """Nests operations; what nests too deep moves into a function of its own."""
 
-    def __init__(self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, label: str) -> None:
-        self.owner, self.ops, self.body, self.scope, self.label = owner, ops, body, scope, label
+    def __init__(
+        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, label: str, event: Event
+    ) -> None:
+        self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
+        self.label, self.event = label, event
 
     def assemble(self) -> list[ast.stmt]:
         return self._from(0, 0)
@@ -471,41 +472,25 @@ class _Assembler:
         )  # fmt: skip
 
     def _outlined(self, index: int) -> list[ast.stmt]:
+        """The rest as a function of the local names that it reads."""
         rest = self._from(index, 0)
         function = self.owner.supply.fresh(f"maintain_{self.label}")
-        stored = {n.id for s in rest for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        local_names = self._locals_before(index)
-        read = {n.id for s in rest for n in ast.walk(s) if isinstance(n, ast.Name)}
-        params = sorted(n for n in read & local_names)
-        del stored
+        read = {n for statement in rest for n in names_in(statement)}
+        params = sorted(read & self._bound_before(index))
         self.owner.outline(function, params, rest)
-        call = ast.Call(name(function), [name(p) for p in params], [])
-        return [ast.Expr(call)]
+        return [ast.Expr(ast.Call(name(function), [name(p) for p in params], []))]
 
-    def _locals_before(self, index: int) -> set[str]:
-        found: set[str] = set()
-        for value in self.scope.bound.values():
-            found |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    def _bound_before(self, index: int) -> set[str]:
+        found = {n for column in self.event.columns for n in names_in(column)}
         for op in self.ops[:index]:
             match op:
                 case _Assign(target, _):
                     found.add(target)
                 case _For(target, _, _):
-                    found |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-                case _Plain(statement):
-                    found |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-                case _If():
-                    found |= {n.id for n in ast.walk(op.test) if isinstance(n, ast.Name)}
-        later = set()
-        for op in self.ops[index:]:
-            match op:
-                case _Assign(target, _):
-                    later.add(target)
-                case _For(target, _, _):
-                    later |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+                    found |= names_in(target)
                 case _Plain(ast.Assign(targets=[ast.Name(id=target)])):
-                    later.add(target)
-        return {n for n in found if self.owner.is_local(n)} - later
+                    found.add(target)
+        return found
 
 
 def _tuple(parts: list[ast.expr]) -> ast.expr:

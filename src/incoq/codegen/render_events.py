@@ -42,6 +42,8 @@ class EventRenderer:
     demanders: dict[str, str] = field(default_factory=dict)
     releasers: dict[str, str] = field(default_factory=dict)
 
+    adopt: str | None = None
+
     def __post_init__(self) -> None:
         results = {q.name: self.plan.result_of(q.name).name for q in self.plan.queries}
         self.tag_functions: dict[str, tuple[str, str]] = {}
@@ -51,9 +53,7 @@ class EventRenderer:
                     self.supply.fresh(f"add_{invariant.name}"),
                     self.supply.fresh(f"del_{invariant.name}"),
                 )
-        known = {i.name for i in self.plan.invariants} | set(self.support.names.values())
-        known |= {f for pair in self.tag_functions.values() for f in pair}
-        self.renderer = Renderer(self.plan, self.support, self.supply, results, self._outline, known)
+        self.renderer = Renderer(self.plan, self.support, self.supply, results, self._outline)
         self.value = self.supply.fresh("value")
         self.old = self.supply.fresh("old")
         self.image = self.supply.fresh("image")
@@ -63,7 +63,6 @@ class EventRenderer:
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
-        self.renderer.globals.add(function)
         arguments = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
         self.functions.append(ast.FunctionDef(function, arguments, body, []))
 
@@ -210,6 +209,40 @@ class EventRenderer:
                 word = "enters" if add else "leaves"
                 self._define(function, [variable], f"{variable} {word} {invariant.name}.", body)
 
+    # -- immutable sources ------------------------------------------------------------------------
+
+    def adoption(self) -> None:
+        """Incremental mode keeps indices over all sets; a tuple or frozenset has no event that fills it,
+        so it is entered when it first becomes a field's value, an element or a parameter."""
+        indices = [
+            d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX and self.plan.mode == "incremental"
+        ]  # fmt: skip
+        if not indices:
+            return
+        self.adopt = self.supply.fresh("adopt")
+        adopted = self.supply.fresh("ADOPTED")
+        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
+        holes = {
+            "S": source, "X": element, "ADOPTED": adopted, "ADOPT": self.adopt,
+            "ELEMENTS": self.support.elements, "KEYABLE": self.support.keyable,
+        }  # fmt: skip
+        enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
+        self.functions += quote("ADOPTED = set()", **holes)
+        body = quote(
+            "if isinstance(S, (tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
+            "    ADOPTED.add(S)\n"
+            "    for X in ELEMENTS(S):\n"
+            "        ENTER\n"
+            "        ADOPT(X)",
+            ENTER=enter, **holes,
+        )  # fmt: skip
+        self._define(self.adopt, [source], "Enter an immutable source into the indices.", body)
+
+    def _adopted(self, *values: ast.expr) -> list[ast.stmt]:
+        if self.adopt is None:
+            return []
+        return [s for v in values for s in quote("ADOPT(V)", ADOPT=self.adopt, V=v)]
+
     # -- fields -----------------------------------------------------------------------------------
 
     def field_events(self) -> None:
@@ -243,6 +276,7 @@ class EventRenderer:
                 quote_expr("OLD is not MISSING", **holes), [*trial, *lose], lose_missing
             ),
             *assign,
+            *self._adopted(name(self.value)),
             *gain,
         ]
         body = self._guarded(guard, work, assign)
@@ -305,6 +339,7 @@ class EventRenderer:
         grow = [
             *self._run(self._before(dependents, False, True), event, False),
             *add,
+            *self._adopted(name(element)),
             *self._run(self._after(dependents, True, True), event, True),
         ]
         shrink = [
@@ -342,6 +377,7 @@ class EventRenderer:
         empty = "{}" if query.rest or result.counted else "set()"
         put = [
             *quote(f"R[K] = {empty}", R=result.name, K=key),
+            *self._adopted(*(name(p) for p in params)),
             *self._run(self._after(dependents, True, True), event, True),
             *quote("return R[K]", R=result.name, K=key),
         ]
@@ -355,7 +391,6 @@ class EventRenderer:
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
 
     def _define(self, function: str, params: list[str], doc: str, body: list[ast.stmt]) -> None:
-        self.renderer.globals.add(function)
         arguments = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
         docstring = ast.Expr(ast.Constant(doc))
         self.functions.append(ast.FunctionDef(function, arguments, [docstring, *(body or [ast.Pass()])], []))

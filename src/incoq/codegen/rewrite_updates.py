@@ -9,7 +9,8 @@ Invariant: order, results and exceptions are Python's own; text that is no updat
 Cost:      linear in the program
 
 An update on a line of its own becomes several lines; where it shares one (`;`, `if c: o.f += 1`) the new
-statements, all simple ones, are joined by `; `. Temporaries are deleted at once, so that they keep no object alive.
+statements, all simple ones, are joined by `; `. Temporaries are deleted at once: they keep
+no object alive.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def rewrite_updates(
 ) -> list[Edit]:
     """The edits of `source`, whose syntax is `tree`, that route its updates through the functions of `names`.
 
-    `skip` holds nodes that stay as they are; `replaced` holds nodes for which the caller has a new text already (an
-    inline query within an update), so that both changes come out as edits that do not overlap.
+    `skip` holds nodes that stay as they are; `replaced` holds nodes that the caller has a new text for
+    (an inline query within an update), so that both changes come out as edits that do not overlap.
 
     >>> names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
     >>> text = "o.f  =  x # new"
@@ -59,7 +60,7 @@ def rewrite_updates(
     replaced = replaced or {}
     fixed = frozenset({*skip, *replaced})
     choices = choose_replacements(tree, names, scopes, fixed)
-    edits = _Rewriter(SourceText(source), names, scopes, choices, fixed, replaced).edits(tree)
+    edits = _Rewriter(SourceText(source), names, scopes, names.fields, choices, fixed, replaced).edits(tree)
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
 
 
@@ -68,6 +69,7 @@ class _Rewriter:
     source: SourceText
     names: UpdateNames
     scopes: Scopes
+    fields: frozenset[str]
     choices: Choices
     fixed: frozenset[ast.AST]
     replaced: Mapping[ast.AST, str]
@@ -115,15 +117,11 @@ class _Rewriter:
         match target:
             case ast.Attribute():
                 field_name = self.scopes.attribute(target)
-                if (
-                    field_name != target.attr
-                    and field_name not in self.names.fields
-                    and target.attr in self.names.fields
-                ):
+                if field_name != target.attr and field_name not in self.fields and target.attr in self.fields:
                     raise Unsupported(
                         target, f"{target.attr} is private to its class: it is {field_name} elsewhere"
                     )
-                return field_name in self.names.fields
+                return field_name in self.fields
             case ast.Tuple() | ast.List():
                 return any(map(self.updates, target.elts))
             case ast.Starred():
@@ -302,8 +300,8 @@ class _Rewriter:
     def _pattern(self, target: ast.expr, new: _Temporaries) -> tuple[ast.expr, list[ast.stmt]]:
         """A target that only takes apart, and the statements that then assign in Python's order.
 
-        `x, o.f, y` gives `(x, t1, t2)` and `set_f(t1, o); y = t2`: all is unpacked before the first is assigned,
-        and what precedes the first field may as well be assigned in the pattern.
+        `x, o.f, y` gives `(x, t1, t2)` and `set_f(t1, o); y = t2`: all is unpacked before anything is
+        assigned, and what precedes the first field may as well be assigned in the pattern.
         """
         if not isinstance(target, ast.Tuple | ast.List):
             name = new.name("item")

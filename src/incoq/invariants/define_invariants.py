@@ -81,8 +81,6 @@ class _Definer:
     def _covers(self, index: int) -> Covers:
         clause = self.query.clauses[index]
         bound = frozenset(clause.args)
-        if clause.watch and clause.relation.kind is Kind.FIELD:
-            bound = frozenset(clause.args)
         problem = Problem(
             self.query.clauses, bound, frozenset({index}), self.query.facts, self.query.selectors,
             self.filtered,
@@ -211,7 +209,9 @@ class _Definer:
     ) -> Invariant:
         blocks = []
         for index, clause in enumerate(clauses):
-            problem = Problem(clauses, frozenset(clause.args), frozenset({index}), filtered=self.filtered)
+            problem = Problem(
+                clauses, frozenset(clause.args), frozenset({index}), filtered=self.filtered, indexed=False
+            )
             blocks.append(Block(index, find_covers(problem)))
         invariant = Invariant(
             self.names.fresh(name), store, head, key, clauses, (), counted, self.query.name, tuple(blocks),

@@ -86,6 +86,7 @@ class Problem:
     facts: tuple[Fact, ...] = ()
     selectors: tuple[tuple[str, str], ...] = ()
     filtered: bool = False
+    indexed: bool = True  # auxiliary values are maintained without indices of their own
 
 
 def find_covers(problem: Problem) -> Covers:
@@ -166,8 +167,6 @@ class _Search:
         if clause.watch and clause.relation.kind is not Kind.FIELD:
             return Step(index, Access.NOTHING, key, ()) if not new else None
         if not new:
-            if clause.relation.kind is Kind.MEMBER or not clause.watch:
-                return Step(index, Access.TEST, key, new)
             return Step(index, Access.TEST, key, new)
         match clause.relation.kind:
             case Kind.FIELD:
@@ -177,7 +176,7 @@ class _Search:
                     return None
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.MEDIUM))
             case Kind.MEMBER:
-                if key == (0,):
+                if key == (0,) or (0 in key and not self.problem.indexed):
                     return Step(index, Access.SCAN, key, new, self._factor(index, key, new, Size.LARGE))
                 if not key:
                     return None
@@ -217,7 +216,7 @@ def image_text(problem: Problem, index: int, key: tuple[int, ...], new: tuple[in
             return relation
         source, target = _columns(key), _columns(new)
         return f"{relation}.{target}{{{source}={_values(clause, key)}}}"
-    if key == (0,):
+    if key == (0,) or not problem.indexed:
         return f"{relation}{{{clause.args[0]}}}"
     prefix = "fil_" if problem.filtered else ""
     suffix = occurrence(problem.clauses, index) if problem.filtered else ""

@@ -157,6 +157,9 @@ def run_seed(seed: int, settings: Settings, report: Report) -> Found | None:
         report.refused_messages.setdefault(refusal.code, str(refusal).replace("\n", " | ")[:200])
         report.refused_forms.setdefault(refusal.code, Counter()).update(made.forms)
         return None
+    except TimedOut as hang:
+        failure = Failure("hang", str(hang))
+        return Found(seed, mode, strategy, failure, made, sequence, command(seed, settings))
     except Failure as failure:
         return shrink(seed, mode, strategy, failure, made, sequence, settings)
     except Exception as error:
@@ -175,8 +178,8 @@ def command(seed: int, settings: Settings) -> str:
     )
 
 
-class TimedOut(Failure):
-    """A program that does not end."""
+class TimedOut(BaseException):
+    """A program that does not end; no handler of exceptions in between may take it."""
 
 
 @contextmanager
@@ -184,7 +187,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     """Fail what takes too long (in the main thread of systems that have alarms)."""
 
     def stop(*_: Any) -> None:
-        raise TimedOut("hang", f"not done after {seconds} seconds")
+        raise TimedOut(f"not done after {seconds} seconds")
 
     try:
         previous = signal.signal(signal.SIGALRM, stop)
@@ -218,7 +221,7 @@ class Shrinker:
             if failure.kind == self.failure.kind:
                 self.failure = failure
                 return True
-        except Exception:
+        except (Exception, TimedOut):
             return False
         return False
 

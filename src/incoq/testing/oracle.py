@@ -60,7 +60,7 @@ def same_key(left: Any, right: Any) -> bool:
 
 def contains(item: Any, source: Any) -> bool:
     """Membership; raises what Python raises where there can be none."""
-    if isinstance(source, HASHED):
+    if isinstance(source, HASHED) or type(source) is str:
         return item in source
     if isinstance(source, ITERABLE):
         return any(same_key(item, element) for element in source)

@@ -114,6 +114,7 @@ class QueryMaker:
         self.atoms = tuple(atoms)
         self.tuples = self.rng.random() < 0.4
         self.made: list[QuerySpec] = []
+        self.unused: list[str] = []
 
     def chance(self, probability: float, form: str) -> bool:
         """Whether to use a form, counted when it is."""
@@ -125,10 +126,11 @@ class QueryMaker:
     def lively_query(self, name: str) -> QuerySpec:
         """A query that answers something in a few worlds, after some attempts at most."""
         before = set(self.forms)
-        for _ in range(6):
+        size = self.rng.choice((1, 2, 2, 3, 3, 4, 4, 5, 6))
+        for _ in range(12):
             self.forms = set(before)
-            made = self.query(name)
-            if self.rng.random() < 0.1 or self.liveliness(made) >= 5:
+            made = self.query(name, size)
+            if self.rng.random() < 0.05 or self.liveliness(made) >= 3:
                 break
         return made
 
@@ -178,8 +180,8 @@ class QueryMaker:
                     count += bool(reference.bag(*(pick(kind) for kind in made.kinds)))
         return count
 
-    def query(self, name: str) -> QuerySpec:
-        """One query over one to three parameters with one to six clauses."""
+    def query(self, name: str, size: int) -> QuerySpec:
+        """One query over one to three parameters with so many clauses."""
         rng = self.rng
         count = rng.choice((1, 1, 2, 2, 3))
         params = tuple(f"p{i}" for i in range(count))
@@ -190,7 +192,11 @@ class QueryMaker:
         if method:
             params, kinds = ("self", *params[1:]), ("obj", *kinds[1:])
         scope = dict(zip(params, kinds, strict=True))
-        clauses, scope = self.clauses(scope, rng.choice((1, 2, 2, 3, 3, 4, 5, 6)), "v")
+        self.unused = list(params)
+        clauses, scope = self.clauses(scope, size, "v")
+        if count > 1 and size > 1 and rng.random() < 0.25:
+            first, second = rng.sample(params, 2)
+            clauses.append(f"if {second} in {self.selector({first: scope[first]}, 'set', source=True)}")
         result = self.result(scope)
         wrap, strict = "{%s}", True
         if self.all and rng.random() < 0.3:
@@ -207,7 +213,7 @@ class QueryMaker:
         if clauses and clauses[0].startswith("if"):
             self.forms.add("order: if before for")
         demand: tuple[str, ...] = ()
-        if count > 1 and rng.random() < 0.5:
+        if count > 1 and rng.random() < 0.8:
             demand = self.demand(params, clauses)
         keep = ""
         if self.chance(0.12, "keep: lru"):
@@ -319,8 +325,12 @@ class QueryMaker:
         )
 
     def variable(self, scope: dict[str, str]) -> str:
-        """Any variable in scope, later ones more often."""
+        """Any variable in scope; parameters not used so far and later variables more often."""
         names = list(scope)
+        if any(p in scope for p in self.unused) and self.rng.random() < 0.5:
+            chosen = next(p for p in self.unused if p in scope)
+            self.unused.remove(chosen)
+            return chosen
         return max(self.rng.choice(names), self.rng.choice(names), key=names.index)
 
     def selector(self, scope: dict[str, str], kind: str = "any", source: bool = False) -> str:

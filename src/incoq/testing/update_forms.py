@@ -31,6 +31,13 @@ RARE = {
     "ior": 2.0, "aug": 0.5,
 }  # fmt: skip
 
+SHRINKING = frozenset((
+    "discard", "remove", "pop", "drain", "clear", "isub", "iand", "difference", "intersect", "ixor", "symmetric",
+    "mapped", "assign", "unput", "pop_key", "pop_default", "clear_map", "popitem", "cut", "pop_at", "drop",
+    "clear_list",
+))  # fmt: skip
+"""The forms that a set of the largest size still takes, so that worlds stay small."""
+
 FIELD_UPDATES: tuple[Form, ...] = (
     ("del_{f}", "def del_{f}(o):\n    del o.{f}\n", ("O",)),
     ("aug_{f}", "def aug_{f}(o, v):\n    o.{f} += v\n", ("O", "i")),
