@@ -656,6 +656,9 @@ class _Undo(ast.NodeTransformer):
                 return ast.Name(name.replace("_any", "attr"), node.ctx)
             case ast.Attribute(value=ast.Name(id="object"), attr="__setattr__" | "__delattr__" as name):
                 return ast.Name(name.strip("_"), node.ctx)
+            case ast.Assign(targets=[_, _, *_], value=ast.Constant()):
+                single = (self.visit(ast.Assign([target], node.value)) for target in node.targets)
+                return [stmt for stmt in single if stmt is not None]
             case ast.For() | ast.With() | ast.AsyncFor() | ast.AsyncWith():
                 pass
             case ast.stmt() if not hasattr(node, "body") and (

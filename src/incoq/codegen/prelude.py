@@ -240,21 +240,42 @@ def holds(s: Any, x: Any) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality inside a query: as dict keys are compared, and sets by identity."""
+    """Equality of values inside a query: as dict keys are compared, sets by identity, in tuples too."""
     if a is b:
         return True
     if isinstance(a, set) or isinstance(b, set):
         return False
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)
 
 
 def equal(a: Any, b: Any) -> bool:
-    """`==` inside a query: Python's own, but sets by identity."""
+    """`==` inside a query: Python's own, but sets by identity, in tuples too."""
     if isinstance(a, set) and isinstance(b, set):
         return a is b
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)
 
 
+NAN = float("nan")
+
+
+def steady(v: Any) -> Any:
+    """A computed value that equals itself: every NaN is one, so that deletion finds what addition put."""
+    if v.__class__ is float:
+        return v if v == v else NAN
+    if v.__class__ is tuple:
+        return tuple(map(steady, v))
+    return v
+
+
+OPERATORS = (
+    "__lt__ __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __floordiv__ "
+    "__mod__ __pow__ __and__ __or__ __xor__ __neg__ __pos__ __abs__ __invert__ __str__ __repr__ __format__ "
+    "__len__ __bool__ __int__ __float__ __index__ __getitem__ __contains__ __iter__ __round__ __bytes__"
+).split()
 PLAIN = {int, float, str, bytes, bool, complex, type(None), tuple, frozenset, range}
 
 
@@ -265,6 +286,11 @@ def plain(v: Any) -> Any:
         return v
     if issubclass(cls, (int, float, str, bytes, complex, tuple, frozenset)) or is_value_class(cls):
         PLAIN.add(cls)
+        return v
+    if not issubclass(cls, (set, list, dict)) and not any(
+        base is not object and any(operator in base.__dict__ for operator in OPERATORS) for base in cls.__mro__
+    ):
+        PLAIN.add(cls)  # nothing to look into: Python's own error, or its own text, is the answer
         return v
     refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen")
     raise TypeError(f"cannot look into {cls.__name__}")

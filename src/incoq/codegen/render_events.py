@@ -127,6 +127,8 @@ class EventRenderer:
         assert invariant.result is not None
         renaming = {v: scope.get(v) for v in invariant.result.names}
         value = lower_test(invariant.result.expr.node, self.support, renaming)
+        if any(isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(invariant.result.expr.node)):
+            value = quote_expr("STEADY(V)", STEADY=self.support.steady, V=value)
         key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
         rest = [scope.get(v) for v in invariant.head[invariant.key :]]
         holes = {
