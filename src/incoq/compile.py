@@ -92,7 +92,9 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
     plan = define_invariants(queries, mode, strategy, supply, counting)
     notices = check_classes(program, plan, sites)
     support = build_support(plan, supply)
-    tracks_sets = any(c.relation.kind in (Kind.MEMBER, Kind.CONTENT) for i in plan.invariants for c in i.clauses)
+    tracks_sets = any(
+        c.relation.kind in (Kind.MEMBER, Kind.CONTENT) for i in plan.invariants for c in i.clauses
+    )
     modules = tuple(
         rewrite_module(m, [s for s in sites if s.module is m], support, supply, tracks_sets)
         for m in program.modules

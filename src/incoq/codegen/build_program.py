@@ -81,9 +81,7 @@ def merge(rewritten: RewrittenModule, support: SupportCode) -> str:
     )
 
 
-def _define(
-    source: SourceText, site: QuerySite, node: ast.FunctionDef, support: SupportCode
-) -> list[Edit]:
+def _define(source: SourceText, site: QuerySite, node: ast.FunctionDef, support: SupportCode) -> list[Edit]:
     """Keep the signature and docstring; the body asks, and the function gets its companions."""
     query = site.query
     decorator = node.decorator_list[0]
@@ -130,7 +128,7 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
                 raise module.error("IQ209", "import incoq on a line of its own", node)
         case _:
             return None
-    return Edit(source.start(node), source.end(node), text)  # type: ignore[arg-type]
+    return Edit(source.start(node), source.end(node), text)
 
 
 def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> int:

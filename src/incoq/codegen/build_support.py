@@ -13,9 +13,9 @@ from pathlib import Path
 
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import print_python
-from incoq.codegen.quote import commented, fill, quote
+from incoq.codegen.quote import Holes, commented, quote
 from incoq.codegen.render_events import EventRenderer
-from incoq.ir.expressions import clone, name
+from incoq.ir.expressions import clone, name, substitute
 from incoq.ir.invariants import Plan
 from incoq.ir.relational import RelationalQuery
 from incoq.names import NameSupply
@@ -38,7 +38,7 @@ class SupportCode:
     demanded: dict[str, str]
 
 
-def build_support(plan: Plan, supply: NameSupply, hook: str | None = None) -> SupportCode:
+def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     prelude = _prelude()
     names = {n: supply.fresh(n) for n in _defined(prelude)}
@@ -132,7 +132,7 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
         )
     if isinstance(node, ast.ClassDef):
         body = [_renamed_inner(s, changed) for s in node.body]
-        bases = [fill(b, changed) for b in node.bases]  # type: ignore[arg-type]
+        bases = [substitute(b, {k: name(v) for k, v in changed.items()}) for b in node.bases]
         return ast.ClassDef(names[node.name], bases, [], body, [])
     if isinstance(node, ast.FunctionDef):
         renamed = _renamed_inner(node, changed)
@@ -151,7 +151,7 @@ class _RenameNames(ast.NodeTransformer):
 
 
 def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
-    result = _RenameNames(names).visit(clone(node))  # type: ignore[arg-type]
+    result = _RenameNames(names).visit(clone(node))
     assert isinstance(result, ast.stmt)
     return result
 
@@ -162,17 +162,13 @@ def _insert_methods(
     element = renderer.renderer.supply_local("x")
     for number, statement in enumerate(node.body):
         if isinstance(statement, ast.FunctionDef) and statement.name in methods:
-            arguments = ast.arguments(
-                [ast.arg("self"), ast.arg(element)], [], None, [], [], None, []
-            )
+            arguments = ast.arguments([ast.arg("self"), ast.arg(element)], [], None, [], [], None, [])
             doc = ast.Expr(ast.Constant(f"{renderer.set_cost()}"))
             node.body[number] = ast.FunctionDef(
                 statement.name, arguments, [doc, *methods[statement.name]], []
             )
     if incremental:
-        init = quote(
-            "def __init__(self, elements=()):\n    for x in elements:\n        self.add(x)"
-        )
+        init = quote("def __init__(self, elements=()):\n    for x in elements:\n        self.add(x)")
         node.body.insert(2, init[0])
 
 
@@ -180,8 +176,7 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
     """`setattr` and `delattr` for names that only the run shows."""
     setters, deleters = supply.fresh("SETTERS"), supply.fresh("DELETERS")
     set_any, delete_any = supply.fresh("set_attribute"), supply.fresh("delete_attribute")
-    table = ast.Dict([ast.Constant(f) for f in renderer.setters], [name(s) for s in renderer.setters.values()])
-    removal = ast.Dict([ast.Constant(f) for f in renderer.deleters], [name(s) for s in renderer.deleters.values()])
+    table, removal = _table(renderer.setters), _table(renderer.deleters)
     code = quote(
         "SETTERS = TABLE\n"
         "DELETERS = REMOVAL\n"
@@ -201,6 +196,10 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
     )  # fmt: skip
     code[0].after_definition = True  # type: ignore[attr-defined]
     return set_any, delete_any, code
+
+
+def _table(functions: dict[str, str]) -> ast.expr:
+    return ast.Dict([ast.Constant(f) for f in functions], [name(f) for f in functions.values()])
 
 
 class _Asking:
@@ -231,7 +230,7 @@ class _Asking:
         drop = self.release[query.name] = self.supply.fresh(f"drop_{query.name}")
         demanded = self.demanded[query.name] = self.supply.fresh(f"demanded_{query.name}")
         key = _tuple(demand)
-        holes = {
+        holes: Holes = {
             "R": result.name, "K": key, "A": self.events.answer, "ASK": ask, "VIEW": view, "KEEP": keep,
             "DROP": drop, "REFUSED": self.support.REFUSED, "UNKEYED": self.support.unkeyed,
             "NAME": ast.Constant(query.name), "DEMAND": self.events.demanders[query.name],
@@ -254,7 +253,9 @@ class _Asking:
         again = ast.Call(name(ask), [name(p) for p in params], [])
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         evict = self._evict(query, holes)
-        body += quote("def KEEP():\n    if K not in R:\n        BEGIN\n    EVICT", BEGIN=begin, EVICT=evict, **holes)
+        body += quote(
+            "def KEEP():\n    if K not in R:\n        BEGIN\n    EVICT", BEGIN=begin, EVICT=evict, **holes
+        )
         body += quote("def DROP():\n    if K in R:\n        END", END=end, **holes)
         for function, names in zip(body, (params, params, demand, demand), strict=True):
             assert isinstance(function, ast.FunctionDef)
@@ -264,11 +265,9 @@ class _Asking:
         made = quote("X = CLS(R, S)", X=demanded, CLS=self.support.Demanded, R=result.name, S=single)
         self.stores += made
 
-    def _find(
-        self, query: RelationalQuery, begin: ast.expr, end: ast.expr, holes: dict[str, object]
-    ) -> list[ast.stmt]:
+    def _find(self, query: RelationalQuery, begin: ast.expr, end: ast.expr, holes: Holes) -> list[ast.stmt]:
         """Get the kept answer; what is not demanded yet is demanded as the policy says."""
-        filled: dict[str, ast.expr | list[ast.stmt] | str] = {**holes, "BEGIN": begin, "END": end}  # type: ignore[dict-item]
+        filled: Holes = {**holes, "BEGIN": begin, "END": end}
         lookup = quote(
             "try:\n    A = R.get(K)\nexcept TypeError:\n    raise UNKEYED(NAME) from None", **filled
         )
@@ -280,21 +279,20 @@ class _Asking:
                 *lookup,
                 *quote(
                     "if A is None:\n    A = BEGIN\n    EVICT\nelse:\n    R[K] = R.pop(K)",
-                    EVICT=self._evict(query, holes, bare=True), **{k: v for k, v in filled.items()},
+                    EVICT=self._evict(query, holes), **filled,
                 ),
             ]  # fmt: skip
         return [*lookup, *quote("if A is None:\n    A = BEGIN", **filled)]
 
-    def _evict(self, query: RelationalQuery, holes: dict[str, object], bare: bool = False) -> list[ast.stmt]:
+    def _evict(self, query: RelationalQuery, holes: Holes) -> list[ast.stmt]:
         """Release the least recently asked combination when there are too many."""
         if query.keep.policy != "lru":
             return []
         oldest = self.events.renderer.supply_local("oldest")
         call = "RELEASE(OLD)" if len(query.demand) == 1 else "RELEASE(*OLD)"
-        filled: dict[str, ast.expr | list[ast.stmt] | str] = {**holes}  # type: ignore[dict-item]
         return quote(
             f"if len(R) > N:\n    OLD = next(iter(R))\n    {call}",
-            N=ast.Constant(query.keep.size), OLD=oldest, **filled,
+            N=ast.Constant(query.keep.size), OLD=oldest, **holes,
         )  # fmt: skip
 
 

@@ -144,19 +144,19 @@ class Set(set[Any]):
         return result if result is NotImplemented else self.__class__(result)
 
     def __ror__(self, other: Any, /) -> Any:
-        result = set.__ror__(self, other)
+        result: Any = set.__ror__(self, other)  # type: ignore[call-arg]
         return result if result is NotImplemented else self.__class__(result)
 
     def __rand__(self, other: Any, /) -> Any:
-        result = set.__rand__(self, other)
+        result = set.__rand__(self, other)  # type: ignore[attr-defined]
         return result if result is NotImplemented else self.__class__(result)
 
     def __rsub__(self, other: Any, /) -> Any:
-        result = set.__rsub__(self, other)
+        result = set.__rsub__(self, other)  # type: ignore[attr-defined]
         return result if result is NotImplemented else self.__class__(result)
 
     def __rxor__(self, other: Any, /) -> Any:
-        result = set.__rxor__(self, other)
+        result = set.__rxor__(self, other)  # type: ignore[attr-defined]
         return result if result is NotImplemented else self.__class__(result)
 
 
@@ -271,11 +271,42 @@ def steady(v: Any) -> Any:
     return v
 
 
-OPERATORS = (
-    "__lt__ __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __floordiv__ "
-    "__mod__ __pow__ __and__ __or__ __xor__ __neg__ __pos__ __abs__ __invert__ __str__ __repr__ __format__ "
-    "__len__ __bool__ __int__ __float__ __index__ __getitem__ __contains__ __iter__ __round__ __bytes__"
-).split()
+OPERATORS = [
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__add__",
+    "__radd__",
+    "__sub__",
+    "__rsub__",
+    "__mul__",
+    "__rmul__",
+    "__truediv__",
+    "__floordiv__",
+    "__mod__",
+    "__pow__",
+    "__and__",
+    "__or__",
+    "__xor__",
+    "__neg__",
+    "__pos__",
+    "__abs__",
+    "__invert__",
+    "__str__",
+    "__repr__",
+    "__format__",
+    "__len__",
+    "__bool__",
+    "__int__",
+    "__float__",
+    "__index__",
+    "__getitem__",
+    "__contains__",
+    "__iter__",
+    "__round__",
+    "__bytes__",
+]
 PLAIN = {int, float, str, bytes, bool, complex, type(None), tuple, frozenset, range}
 
 
@@ -288,7 +319,8 @@ def plain(v: Any) -> Any:
         PLAIN.add(cls)
         return v
     if not issubclass(cls, (set, list, dict)) and not any(
-        base is not object and any(operator in base.__dict__ for operator in OPERATORS) for base in cls.__mro__
+        base is not object and any(operator in base.__dict__ for operator in OPERATORS)
+        for base in cls.__mro__
     ):
         PLAIN.add(cls)  # nothing to look into: Python's own error, or its own text, is the answer
         return v

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 
 Filling = ast.expr | list[ast.stmt] | str
+Holes = dict[str, Filling]
 
 
 def quote(snippet: str, **holes: Filling) -> list[ast.stmt]:

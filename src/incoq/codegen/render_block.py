@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import quote, quote_expr, trailing
+from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import CONTENT, MEMBER, Clause, Kind
 from incoq.names import NameSupply
-from incoq.planning.find_covers import Access, Step
 
 Body = Callable[["Scope"], list[ast.stmt]]
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
@@ -123,9 +123,7 @@ _Op = _Assign | _If | _For | _Plain | _Keyable
 
 
 class _BlockRenderer:
-    def __init__(
-        self, owner: Renderer, invariant: Invariant, block: Block, event: Event, body: Body
-    ) -> None:
+    def __init__(self, owner: Renderer, invariant: Invariant, block: Block, event: Event, body: Body) -> None:
         self.owner, self.support = owner, owner.support
         self.invariant, self.block, self.event, self.body = invariant, block, event, body
         self.scope = Scope()
@@ -149,7 +147,9 @@ class _BlockRenderer:
             self._flush()
         assert not self.pending, [str(t) for t in self.pending]
         if self.invariant.sets_only:
-            self.ops.append(_If(quote_expr("W(V)", W=self.support.watchable, V=self.scope.get(self.invariant.head[0]))))
+            self.ops.append(
+                _If(quote_expr("W(V)", W=self.support.watchable, V=self.scope.get(self.invariant.head[0])))
+            )
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
@@ -202,9 +202,7 @@ class _BlockRenderer:
             case Value(expr):
                 self.ops.append(_If(quote_expr("SAME(A, B)", SAME=self.support.same, A=value, B=expr.node)))
             case TuplePattern(items):
-                test = quote_expr(
-                    "isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items))
-                )
+                test = quote_expr("isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items)))
                 self.ops.append(_If(test))
                 for position, item in enumerate(items):
                     component = quote_expr("T[I]", T=value, I=ast.Constant(position))
@@ -305,7 +303,10 @@ class _BlockRenderer:
                 self.scope.bound[target] = ast.Constant(None)
                 return
             live = quote_expr(
-                "getattr(O, F, MISSING)", O=receiver, F=ast.Constant(clause.field), MISSING=self.support.MISSING
+                "getattr(O, F, MISSING)",
+                O=receiver,
+                F=ast.Constant(clause.field),
+                MISSING=self.support.MISSING,
             )
         else:
             live = ast.Attribute(receiver, clause.field, ast.Load())
@@ -462,7 +463,9 @@ class _Assembler:
         if test is None:
             rest = self._from(index, depth + 1)
             return quote(
-                "try:\n    READS\nexcept AttributeError:\n    pass\nelse:\n    REST", READS=statements, REST=rest
+                "try:\n    READS\nexcept AttributeError:\n    pass\nelse:\n    REST",
+                READS=statements,
+                REST=rest,
             )
         ok = self.owner.supply_local("ok")
         rest = self._from(index, depth + 1)

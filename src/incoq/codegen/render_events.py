@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import partial
 
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
-from incoq.codegen.quote import commented, quote, quote_expr
+from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
+from incoq.ir.covers import total
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
 from incoq.ir.relational import CONTENT, MEMBER, Kind, Relation, RelationalQuery, field_relation
 from incoq.names import NameSupply
-from incoq.planning.costs import total
 
 Dependent = tuple[Invariant, Block]
 
@@ -118,7 +119,7 @@ class EventRenderer:
     def _change_index(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
         value = _tuple([scope.get(v) for v in invariant.head[invariant.key :]])
-        holes = {"M": invariant.name, "K": key, "V": value, "I": self.image}
+        holes: Holes = {"M": invariant.name, "K": key, "V": value, "I": self.image}
         if add:
             return quote("I = M.get(K)\nif I is None:\n    M[K] = {V}\nelse:\n    I.add(V)", **holes)
         return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]", **holes)
@@ -127,12 +128,15 @@ class EventRenderer:
         assert invariant.result is not None
         renaming = {v: scope.get(v) for v in invariant.result.names}
         value = lower_test(invariant.result.expr.node, self.support, renaming)
-        if any(isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(invariant.result.expr.node)):
+        if any(
+            isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(invariant.result.expr.node)
+        ):
             value = quote_expr("STEADY(V)", STEADY=self.support.steady, V=value)
         key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
         rest = [scope.get(v) for v in invariant.head[invariant.key :]]
-        holes = {
-            "R": invariant.name, "K": key, "A": self.answer, "E": self.element, "N": self.count, "VALUE": value,
+        holes: Holes = {
+            "R": invariant.name, "K": key, "A": self.answer, "E": self.element, "N": self.count,
+            "VALUE": value,
         }  # fmt: skip
         fetch = quote("A = R[K]", **holes)
         clean: list[ast.stmt] = []
@@ -171,15 +175,14 @@ class EventRenderer:
     def _run(self, dependents: list[Dependent], event: Event, add: bool) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
         for invariant, block in dependents:
-            body = self.renderer.block(
-                invariant, block, event, lambda scope, i=invariant: self._change(i, scope, add)
-            )
+            body = self.renderer.block(invariant, block, event, partial(self._change, invariant, add=add))
             if body:
                 cost = block.covers.best.cost
                 clause = invariant.clauses[block.clause]
                 sign = "+=" if add else "-="
                 statements += commented(
-                    body, f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})"
+                    body,
+                    f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})",
                 )
         return statements
 
@@ -217,14 +220,14 @@ class EventRenderer:
         """Incremental mode keeps indices over all sets; a tuple or frozenset has no event that fills it,
         so it is entered when it first becomes a field's value, an element or a parameter."""
         indices = [
-            d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX and self.plan.mode == "incremental"
+            d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX
         ]  # fmt: skip
-        if not indices:
+        if not indices or self.plan.mode != "incremental":
             return
         self.adopt = self.supply.fresh("adopt")
         adopted = self.supply.fresh("ADOPTED")
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        holes = {
+        holes: Holes = {
             "S": source, "X": element, "ADOPTED": adopted, "ADOPT": self.adopt,
             "ELEMENTS": self.support.elements, "KEYABLE": self.support.keyable,
         }  # fmt: skip
@@ -256,7 +259,7 @@ class EventRenderer:
         receiver = self.renderer.supply_local("o")
         setter = self.setters[field_name] = self.supply.fresh(f"set_{field_name}")
         deleter = self.deleters[field_name] = self.supply.fresh(f"del_{field_name}")
-        holes = {
+        holes: Holes = {
             "O": receiver, "V": self.value, "OLD": self.old, "MISSING": self.support.MISSING,
             "F": ast.Constant(field_name),
         }  # fmt: skip
@@ -274,9 +277,7 @@ class EventRenderer:
         work = [
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
-            *_branch(
-                quote_expr("OLD is not MISSING", **holes), [*trial, *lose], lose_missing
-            ),
+            *_branch(quote_expr("OLD is not MISSING", **holes), [*trial, *lose], lose_missing),
             *assign,
             *self._adopted(name(self.value)),
             *gain,
@@ -333,7 +334,7 @@ class EventRenderer:
         source, element = "self", self.renderer.supply_local("x")
         event = Event((name(source), name(element)))
         guard = self._entry_guard(dependents, name(source))
-        holes = {
+        holes: Holes = {
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
         }  # fmt: skip
@@ -383,7 +384,7 @@ class EventRenderer:
             *self._run(self._after(dependents, True, True), event, True),
             *quote("return R[K]", R=result.name, K=key),
         ]
-        cost = self._cost([d for d in dependents])
+        cost = self._cost(dependents)
         self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
         auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
         gone = [
@@ -413,14 +414,7 @@ def _branch(test: ast.expr, yes: list[ast.stmt], no: list[ast.stmt]) -> list[ast
 
 
 def _replace(statement: ast.stmt, identifier: str, value: ast.expr) -> ast.stmt:
-    filled = quote_fill(statement, identifier, value)
-    return filled
-
-
-def quote_fill(statement: ast.stmt, identifier: str, value: ast.expr) -> ast.stmt:
     """`statement` with a name replaced by an expression."""
-    from incoq.codegen.quote import fill
-
     result = fill(statement, {identifier: value})
     assert isinstance(result, ast.stmt)
     return result

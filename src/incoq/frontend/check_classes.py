@@ -85,7 +85,9 @@ def _check_class(module: Module, node: ast.ClassDef, fields: set[str], indexed: 
         raise module.error("IQ205", f"objects of `{node.name}` cannot be dict keys", node)
     if "__eq__" in methods and own & fields:
         raise module.error(
-            "IQ205", f"`{node.name}` defines `__eq__`, so equal objects may have different fields", methods["__eq__"]
+            "IQ205",
+            f"`{node.name}` defines `__eq__`, so equal objects may have different fields",
+            methods["__eq__"],
         )
     if indexed:
         late = {f for f in _class_attributes(node) if f in indexed}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import symtable
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
 from incoq.frontend.program import Module, Program
@@ -27,7 +27,7 @@ class Options:
     """What `@query(...)` was given."""
 
     demand: tuple[str, ...] | None = None
-    keep: Keep = Keep()
+    keep: Keep = field(default_factory=Keep)
     facts: tuple[Fact, ...] = ()
 
 
@@ -79,14 +79,14 @@ def _site(
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             if module.is_incoq(called, "query"):
                 raise module.error("IQ212", "a query cannot be asynchronous", node)
-    elif isinstance(node, ast.Call) and module.is_incoq(node.func, "query"):
-        if len(node.args) == 1 and not node.keywords and not _is_decorator_call(node):
-            return _inline(module, node, owners)
+    elif (
+        isinstance(node, ast.Call)
+        and module.is_incoq(node.func, "query")
+        and len(node.args) == 1
+        and not node.keywords
+    ):
+        return _inline(module, node, owners)
     return None
-
-
-def _is_decorator_call(node: ast.Call) -> bool:
-    return not node.args
 
 
 def _defined(
@@ -141,8 +141,7 @@ def _make(
                 raise module.error("IQ208", f"`{parameter}` is not a parameter of `{name}`", node)
         given = set(demand) | set(hidden)
         missing = sorted(
-            (unreachable(body.clauses, given) | (set(params) - given))
-            - (_reached(body, given) | given)
+            (unreachable(body.clauses, given) | (set(params) - given)) - (_reached(body, given) | given)
         )
         if missing:
             raise module.error(

@@ -179,7 +179,9 @@ def _module_level(tree: ast.Module) -> Iterator[ast.AST]:
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             continue
-        pending.extend(reversed([c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.expr_context)]))
+        pending.extend(
+            reversed([c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.expr_context)])
+        )
 
 
 def _bound_by(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:

@@ -19,17 +19,91 @@ from incoq.ir.expressions import clone, substitute
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
 # that a mutable collection or an object with hidden state is refused at run time.
 PURE_BUILTINS = frozenset(
-    "abs bin bool bytes chr complex divmod float format hash hex int isinstance issubclass max min oct ord "
-    "pow range repr round slice str sum tuple frozenset type callable ascii".split()
+    [
+        "abs",
+        "bin",
+        "bool",
+        "bytes",
+        "chr",
+        "complex",
+        "divmod",
+        "float",
+        "format",
+        "hash",
+        "hex",
+        "int",
+        "isinstance",
+        "issubclass",
+        "max",
+        "min",
+        "oct",
+        "ord",
+        "pow",
+        "range",
+        "repr",
+        "round",
+        "slice",
+        "str",
+        "sum",
+        "tuple",
+        "frozenset",
+        "type",
+        "callable",
+        "ascii",
+    ]
 )
 READS_FIELD = frozenset({"hasattr", "getattr"})
 PURE_MODULES = frozenset({"math", "cmath", "operator"})
 # Methods of strings, bytes and numbers; sets, lists and dicts have none of these.
 PURE_METHODS = frozenset(
-    "startswith endswith lower upper strip lstrip rstrip split rsplit replace title capitalize casefold "
-    "isdigit isalpha isalnum isspace islower isupper isnumeric isdecimal isidentifier istitle swapcase "
-    "partition rpartition zfill ljust rjust center find rfind encode decode join splitlines removeprefix "
-    "removesuffix expandtabs bit_length bit_count conjugate is_integer as_integer_ratio hex format".split()
+    [
+        "startswith",
+        "endswith",
+        "lower",
+        "upper",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "split",
+        "rsplit",
+        "replace",
+        "title",
+        "capitalize",
+        "casefold",
+        "isdigit",
+        "isalpha",
+        "isalnum",
+        "isspace",
+        "islower",
+        "isupper",
+        "isnumeric",
+        "isdecimal",
+        "isidentifier",
+        "istitle",
+        "swapcase",
+        "partition",
+        "rpartition",
+        "zfill",
+        "ljust",
+        "rjust",
+        "center",
+        "find",
+        "rfind",
+        "encode",
+        "decode",
+        "join",
+        "splitlines",
+        "removeprefix",
+        "removesuffix",
+        "expandtabs",
+        "bit_length",
+        "bit_count",
+        "conjugate",
+        "is_integer",
+        "as_integer_ratio",
+        "hex",
+        "format",
+    ]
 )
 
 
@@ -135,9 +209,7 @@ class _Walk(ast.NodeTransformer):
                 elif method in PURE_METHODS:
                     node.func.value = self.visit(receiver)
                 else:
-                    self.refuse(
-                        "IQ202", f"the method `{method}` may read what no relation shows", node
-                    )
+                    self.refuse("IQ202", f"the method `{method}` may read what no relation shows", node)
             case _:
                 self.refuse("IQ202", f"cannot see what `{ast.unparse(node.func)}` reads", node)
         return self._arguments(node)

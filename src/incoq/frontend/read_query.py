@@ -123,9 +123,7 @@ class _Reader:
 
     def _source(self, node: ast.expr) -> Expr:
         if not _is_selector(node):
-            raise self.module.error(
-                "IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node
-            )
+            raise self.module.error("IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node)
         return self._expression(node)
 
     def _expression(self, node: ast.expr) -> Expr:
@@ -135,9 +133,7 @@ class _Reader:
                 if identifier == "_":
                     raise self.module.error("IQ209", "`_` is a wildcard and cannot be read", node)
                 if not self._known(identifier):
-                    raise self.module.error(
-                        "IQ201", f"the name `{identifier}` is bound by nothing", node
-                    )
+                    raise self.module.error("IQ201", f"the name `{identifier}` is bound by nothing", node)
                 self.free.setdefault(identifier)
         return Expr.of(pure)
 

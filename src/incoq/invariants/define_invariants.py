@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
+from incoq.ir.covers import Access, Covers
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
 from incoq.names import NameSupply
-from incoq.planning.find_covers import Access, Covers, Problem, find_covers, occurrence
+from incoq.planning.find_covers import Problem, find_covers, occurrence
 
 
 def define_invariants(

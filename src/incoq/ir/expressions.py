@@ -8,6 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,12 @@ def substitute(node: ast.expr, mapping: Mapping[str, ast.expr]) -> ast.expr:
     return result
 
 
-def clone(node: ast.expr) -> ast.expr:
+def clone(node: _Node) -> _Node:
     """A copy of `node` that may be changed."""
-    if not isinstance(node, ast.AST):
-        return node
-    fields = {}
+    fields: dict[str, Any] = {}
     for key, value in ast.iter_fields(node):
         if isinstance(value, list):
             fields[key] = [clone(v) if isinstance(v, ast.AST) else v for v in value]
         else:
             fields[key] = clone(value) if isinstance(value, ast.AST) else value
-    copied = type(node)(**fields)
-    return ast.copy_location(copied, node)
+    return ast.copy_location(type(node)(**fields), node)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from incoq.ir.covers import Covers
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery, Test
-from incoq.planning.find_covers import Covers
 
 
 class Store(Enum):

@@ -17,59 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
+from incoq.ir.covers import Access, Cost, Cover, Covers, Factor, Size, Step
 from incoq.ir.objects import Fact
 from incoq.ir.relational import Clause, Kind
-from incoq.planning.costs import Cost, Factor, Size
-
-
-class Access(Enum):
-    """How a step reaches the clause's tuples."""
-
-    FORWARD = "forward"  # x = o.f
-    TEST = "test"  # all columns bound
-    SCAN = "scan"  # all of a set, or all of demand
-    LOOKUP = "lookup"  # an index from the bound columns to the others
-    NOTHING = "nothing"  # a watch that binds nothing
-
-
-@dataclass(frozen=True)
-class Step:
-    """Visit one clause: `key` columns are bound before, `new` columns are bound by it."""
-
-    clause: int
-    access: Access
-    key: tuple[int, ...]
-    new: tuple[int, ...]
-    factor: Factor | None = None
-
-
-@dataclass(frozen=True)
-class Cover:
-    """An order of all clauses with its cost."""
-
-    steps: tuple[Step, ...]
-    cost: Cost
-    facts_used: int = 0
-
-    @property
-    def rank(self) -> tuple[int, int, int, int]:
-        return (*self.cost.rank, -self.facts_used)
-
-
-@dataclass(frozen=True)
-class Covers:
-    """What the search found: the best first, then the others it considered."""
-
-    best: Cover
-    considered: tuple[Cover, ...]
-    cut: bool  # the budget ended the search
-
-    @property
-    def tied(self) -> tuple[Cover, ...]:
-        return tuple(c for c in self.considered if c.rank == self.best.rank)
-
 
 EXHAUSTIVE_NODES = 300
 BUDGET_NODES = 4000

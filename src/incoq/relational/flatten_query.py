@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from incoq.frontend.pure import PURE_BUILTINS, PURE_MODULES, READS_FIELD
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
     Condition,
@@ -147,8 +148,8 @@ class _Flattener:
                     return
                 if isinstance(func, ast.Attribute) and selector_root(func.value) is not None:
                     self._strict(func.value)
-                for child in (*args, *(k.value for k in keywords)):
-                    self._strict(child)
+                for argument in (*args, *(k.value for k in keywords)):
+                    self._strict(argument)
             case _:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
@@ -167,16 +168,19 @@ class _Flattener:
                     self._watch_content(variable)
                 return live
             case ast.BoolOp(op=op, values=values):
-                return ast.BoolOp(op, [self._lower(v, truth or i < len(values) - 1) for i, v in enumerate(values)])
-            case ast.UnaryOp(op=ast.Not() as op, operand=operand):
-                return ast.UnaryOp(op, self._lower(operand, True))
+                last = len(values) - 1
+                return ast.BoolOp(op, [self._lower(v, truth or i < last) for i, v in enumerate(values)])
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return ast.UnaryOp(ast.Not(), self._lower(operand, True))
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return ast.IfExp(self._lower(test, True), self._lower(body, truth), self._lower(orelse, truth))
+                return ast.IfExp(
+                    self._lower(test, True), self._lower(body, truth), self._lower(orelse, truth)
+                )
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 lowered = [self._lower(c, False) for c in (left, *comparators)]
                 previous: ast.expr = left
-                for op, right in zip(ops, comparators, strict=True):
-                    if isinstance(op, ast.In | ast.NotIn):
+                for compared, right in zip(ops, comparators, strict=True):
+                    if isinstance(compared, ast.In | ast.NotIn):
                         self._watch_membership(previous, right)
                     previous = right
                 return ast.Compare(lowered[0], ops, lowered[1:])
@@ -229,7 +233,8 @@ class _Flattener:
         key = (source, field_name)
         if key not in self.watched:
             self.watched[key] = self._fresh(f"{source}_{field_name}", plain=True)
-            self.clauses.setdefault(Clause(field_relation(field_name), (source, self.watched[key]), watch=True))
+            args = (source, self.watched[key])
+            self.clauses.setdefault(Clause(field_relation(field_name), args, watch=True))
         return self.watched[key]
 
     def _watch_content(self, variable: str) -> None:
@@ -308,9 +313,14 @@ def _renamed(
                 return TuplePattern(tuple(p for i in items if (p := rename_pattern(i)) is not None))
         return pattern
 
-    renamed = {Clause(c.relation, tuple(map(of, c.args)), rename_pattern(c.pattern), c.watch): None for c in clauses}
-    joined = {(c.relation, c.args) for c in renamed if not c.watch}
-    kept = [c for c in renamed if not (c.watch and (c.relation, c.args) in joined and c.relation.kind is Kind.FIELD)]
+    def rename_clause(clause: Clause) -> Clause:
+        return Clause(
+            clause.relation, tuple(map(of, clause.args)), rename_pattern(clause.pattern), clause.watch
+        )
+
+    renamed = dict.fromkeys(map(rename_clause, clauses))
+    joined = {(c.relation, c.args) for c in renamed if not c.watch and c.relation.kind is Kind.FIELD}
+    kept = [c for c in renamed if not (c.watch and (c.relation, c.args) in joined)]
     unique_tests = dict.fromkeys(map(rename_test, tests))
     texts = tuple((_selector_text(selectors, key), of(v)) for key, v in selectors.items())
     flat = RelationalQuery(
@@ -329,11 +339,7 @@ def _selector_text(selectors: dict[tuple[str, str], str], key: tuple[str, str]) 
     return f"{source}.{field_name}"
 
 
-_FUNCTIONS = frozenset(
-    "abs bin bool bytes chr complex divmod float format hash hex int isinstance issubclass max min oct ord "
-    "pow range repr round slice str sum tuple frozenset type callable ascii len hasattr getattr math cmath "
-    "operator".split()
-)
+_FUNCTIONS = frozenset({*PURE_BUILTINS, *PURE_MODULES, *READS_FIELD, "len"})
 
 
 def _make_test(node: ast.expr) -> Test:
@@ -345,7 +351,7 @@ def _variables_read(node: ast.AST) -> frozenset[str]:
     if isinstance(node, ast.Call):
         inner: list[ast.AST] = [*node.args, *(k.value for k in node.keywords)]
         if isinstance(node.func, ast.Attribute) and not (
-            isinstance(node.func.value, ast.Name) and node.func.value.id in ("math", "cmath", "operator")
+            isinstance(node.func.value, ast.Name) and node.func.value.id in PURE_MODULES
         ):
             inner.append(node.func.value)
         return frozenset().union(*map(_variables_read, inner))

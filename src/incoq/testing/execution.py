@@ -12,7 +12,7 @@ import importlib
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
+from functools import lru_cache
 from typing import Any
 
 from incoq.testing import oracle
@@ -87,9 +87,12 @@ class Asked:
             self.combinations = {a: a for a in self.combinations if self.key(a) in recent}
 
 
-def compiler() -> ModuleType:
-    """The package, imported late so that this folder loads without its compiler."""
-    return importlib.import_module("incoq")
+@lru_cache(maxsize=4)
+def compile_once(text: str, mode: str, strategy: str) -> tuple[Any, str]:
+    """What the compiler makes of a text, and its code; shrinking runs the same text many times."""
+    package = importlib.import_module("incoq")
+    compiled = package.compile_source(text, "<program>", mode=mode, strategy=strategy)
+    return compiled, compiled.code
 
 
 def load(text: str, name: str) -> dict[str, Any]:
@@ -131,18 +134,15 @@ class Execution:
 
     def load_compiled(self, text: str, mode: str, strategy: str) -> tuple[dict[str, Any], Any]:
         """Compile the text and execute what came out."""
-        package = compiler()
         try:
-            compiled = package.compile_source(text, "<program>", mode=mode, strategy=strategy)
+            compiled, code = compile_once(text, mode, strategy)
         except Exception as error:
-            code = getattr(error, "code", None)
-            if isinstance(code, str):
-                raise Refused(code, str(error)) from None
+            refuse(error)
             raise Failure("compiler crash", f"{type(error).__name__}: {error}") from error
         try:
-            live = load(compiled.code, "compiled")
+            live = load(code, "compiled")
         except Exception as error:
-            raise Failure("load", f"{type(error).__name__}: {error}\n{compiled.code}") from error
+            raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
         try:
             checker = importlib.import_module("incoq.verify").Checker(compiled, live)
         except (ImportError, AttributeError):

@@ -33,8 +33,8 @@ RARE = {
 
 SHRINKING = frozenset((
     "discard", "remove", "pop", "drain", "clear", "isub", "iand", "difference", "intersect", "ixor",
-    "symmetric", "mapped", "assign", "unput", "pop_key", "pop_default", "clear_map", "popitem", "cut", "pop_at", "drop",
-    "clear_list",
+    "symmetric", "mapped", "assign", "unput", "pop_key", "pop_default", "clear_map", "popitem", "cut",
+    "pop_at", "drop", "clear_list",
 ))  # fmt: skip
 """The forms that a set of the largest size still takes, so that worlds stay small."""
 
