@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -76,7 +77,7 @@ def test(args: list[str]) -> int:
     return run("pytest", "-n", "2", *args) or lint_failed
 
 
-TASKS = {  # each with the extra that it needs
+TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the extra that it needs
     "demo": ("", lambda args: run("examples.demo", *args)),
     "test": ("test", test),
     "lint": ("test", lambda args: lint()),

@@ -83,8 +83,8 @@ def measure_turn(program: Any, world: World, turn: int, updates: int) -> dict[st
 
 
 def per_query(ask: Callable[[Any, Any], Any], world: World, rng: random.Random) -> float:
-    # Fewer for more users, since the original's cost grows; the same number for every version, since a version
-    # whose space or time depends on how often it was asked should show it alike in every run.
+    # Fewer for more users, since the original's cost grows; the same number for every version and run, since
+    # space may depend on how often a version was asked.
     return per_call(ask, [rng.choice(world.pairs) for _ in range(max(500, 4_000_000 // len(world.users)))])
 
 

@@ -84,7 +84,8 @@ def compile_program(
 def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Compiled:
     sites = find_queries(program)
     joins = not defines_equality(program)
-    queries = [flatten_query(site.query, joins) for site in sites]
+    aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
+    queries = [flatten_query(site.query, joins, aggregates, site.node is None) for site in sites]
     taken = program.identifiers() - {"Set"} | ({"Set"} if _binds_set(program) else set())
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
@@ -96,7 +97,7 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
         c.relation.kind in (Kind.MEMBER, Kind.CONTENT) for i in plan.invariants for c in i.clauses
     )
     modules = tuple(
-        rewrite_module(m, [s for s in sites if s.module is m], support, supply, tracks_sets)
+        rewrite_module(m, [s for s in sites if s.module is m and s.node], support, supply, tracks_sets)
         for m in program.modules
     )
     return Compiled(program, tuple(sites), plan, support, modules, tuple(notices))

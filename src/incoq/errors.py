@@ -16,6 +16,7 @@ CODES: dict[str, tuple[str, str]] = {
     "IQ102": ("the output would overwrite the input", "choose another place with -o"),
     "IQ103": ("the file is not UTF-8 text (or what its coding cookie says)", "save it as UTF-8"),
     "IQ104": ("the program nests deeper than the compiler follows", "split the expression into several"),
+    "IQ105": ("the output cannot be written", "check the place given with -o and its permissions"),
     "IQ200": ("a query's body is not one return of a query", "write the body as `return {... for ...}`"),
     "IQ201": (
         "a variable is not reachable from a parameter",
@@ -95,6 +96,10 @@ CODES: dict[str, tuple[str, str]] = {
         "call the query itself for an answer of your own",
     ),
     "IQ305": ("a query without parameters of that kind was asked", "pass exactly the query's parameters"),
+    "IQ400": (
+        "verify found a structure that is not what its definition says: a fault of incoq",
+        "please report it with the program",
+    ),
 }
 
 

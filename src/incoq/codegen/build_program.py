@@ -18,6 +18,7 @@ from incoq.codegen.rewrite_updates import UpdateNames, rewrite_updates
 from incoq.codegen.text_edits import Edit, SourceText, Unsupported, apply_edits
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module
+from incoq.ir.objects import ObjectQuery
 from incoq.names import NameSupply
 
 
@@ -48,8 +49,8 @@ def rewrite_module(
             skip.append(site.node)
             edits += _define(source, site, site.node, support)
         else:
-            arguments = ", ".join(site.query.all_params)
-            replaced[site.node] = f"{support.names['Set']}({support.ask[site.query.name]}({arguments}))"
+            assert site.node is not None
+            replaced[site.node] = _answer(site.query, support)
     for node in ast.walk(module.tree):
         edit = _import(module, source, node, support)
         if edit is not None:
@@ -81,6 +82,12 @@ def merge(rewritten: RewrittenModule, support: SupportCode) -> str:
     )
 
 
+def _answer(query: ObjectQuery, support: SupportCode) -> str:
+    """The expression that asks: the caller's own set, or the value of an aggregate."""
+    asked = f"{support.ask[query.name]}({', '.join(query.all_params)})"
+    return asked if query.aggregate is not None else f"{support.names['Set']}({asked})"
+
+
 def _define(source: SourceText, site: QuerySite, node: ast.FunctionDef, support: SupportCode) -> list[Edit]:
     """Keep the signature and docstring; the body asks, and the function gets its companions."""
     query = site.query
@@ -89,7 +96,7 @@ def _define(source: SourceText, site: QuerySite, node: ast.FunctionDef, support:
     at = source.text.rindex("@", 0, start)
     returned = node.body[-1]
     arguments = ", ".join(query.all_params)
-    answer = f"{support.names['Set']}({support.ask[query.name]}({arguments}))"
+    answer = _answer(query, support)
     body_start, body_end = source.start(returned), source.end(returned)
     newline = source.newline(definition)
     indent = source.line_indentation(definition)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import print_python
 from incoq.codegen.quote import Holes, commented, quote
@@ -40,15 +41,20 @@ class SupportCode:
 
 def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
     """Everything that is generated beside the user's own text."""
-    prelude = _prelude()
+    used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
+    prelude = (*_prelude("prelude.py"), *_needed_classes(used))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
     renderer = EventRenderer(plan, support, supply)
+    for query in plan.nested_queries():
+        if not query.nested:
+            renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
     renderer.adoption()
     methods = renderer.set_methods()
     renderer.tag_events()
     renderer.field_events()
     renderer.demand_events()
+    renderer.settling()
     asking = _Asking(plan, support, supply, renderer)
     asking.build()
     setattr_, delattr_, by_name = _attribute_helpers(renderer, supply)
@@ -67,9 +73,28 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
     )  # fmt: skip
 
 
+def _needed_classes(used: set[str]) -> list[ast.stmt]:
+    """The aggregates that a program uses, with what they are made of."""
+    if not used:
+        return []
+    statements = _prelude("aggregates.py")
+    wanted = {*used, "Distinct"}
+    for statement in reversed(statements):
+        match statement:
+            case ast.ClassDef(name=identifier, bases=bases) if identifier in wanted:
+                wanted |= {b.id for b in bases if isinstance(b, ast.Name)}
+                wanted |= {"Greater"} if identifier == "Max" else set()
+    return [
+        s
+        for s in statements
+        if not (isinstance(s, ast.ClassDef) and s.name not in wanted)
+        and not (isinstance(s, ast.Assign) and isinstance(s.value, ast.Dict))
+    ]
+
+
 @cache
-def _prelude() -> tuple[ast.stmt, ...]:
-    text = Path(__file__).with_name("prelude.py").read_text()
+def _prelude(filename: str) -> tuple[ast.stmt, ...]:
+    text = Path(__file__).with_name(filename).read_text()
     return tuple(_untyped(s) for s in ast.parse(text).body if not _is_for_types(s))
 
 
@@ -79,7 +104,7 @@ def _is_for_types(node: ast.stmt) -> bool:
             return True
         case ast.ImportFrom(module="__future__" | "typing"):
             return True
-        case ast.ImportFrom(names=[ast.alias(asname=None), *_]):
+        case ast.ImportFrom(module="collections.abc", names=[ast.alias(asname=None), *_]):
             return True
     return False
 
@@ -119,17 +144,16 @@ def _defined(prelude: tuple[ast.stmt, ...]) -> list[str]:
                 found.append(identifier)
             case ast.Assign(targets=[ast.Tuple(elts=targets)]):
                 found += [t.id for t in targets if isinstance(t, ast.Name)]
-            case ast.ImportFrom(names=aliases):
-                found += [a.asname for a in aliases if a.asname]
+            case ast.ImportFrom(names=aliases) | ast.Import(names=aliases):
+                found += [a.asname or a.name for a in aliases]
     return found
 
 
 def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     changed = {k: v for k, v in names.items() if k != v}
-    if isinstance(node, ast.ImportFrom):
-        return ast.ImportFrom(
-            node.module, [ast.alias(a.name, names.get(a.asname or "", a.asname)) for a in node.names], 0
-        )
+    if isinstance(node, ast.ImportFrom | ast.Import):
+        aliases = [ast.alias(a.name, names[a.asname or a.name]) for a in node.names]
+        return ast.ImportFrom(node.module, aliases, 0) if isinstance(node, ast.ImportFrom) else ast.Import(aliases)
     if isinstance(node, ast.ClassDef):
         body = [_renamed_inner(s, changed) for s in node.body]
         bases = [substitute(b, {k: name(v) for k, v in changed.items()}) for b in node.bases]
@@ -217,7 +241,8 @@ class _Asking:
 
     def build(self) -> None:
         for query in self.plan.queries:
-            self._query(query)
+            if not query.nested:
+                self._query(query)
 
     def _query(self, query: RelationalQuery) -> None:
         local = self.events.renderer.local
@@ -242,6 +267,12 @@ class _Asking:
         rest = [local(p) for p in query.rest]
         if rest:
             find += quote("A = A.get(P, ())", P=_tuple(rest), **holes)
+        if query.aggregate is not None:
+            find += quote("A = A.value()", **holes)
+        asked = self.events.asked.get(query.name)
+        if asked is not None:
+            find += quote("Q[K] = None", Q=asked, K=key)
+            self.stores += quote("Q = {}", Q=asked)
         body = quote(
             "def ASK():\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
@@ -261,8 +292,11 @@ class _Asking:
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
-        single = ast.Constant(len(demand) == 1)
-        made = quote("X = CLS(R, S)", X=demanded, CLS=self.support.Demanded, R=result.name, S=single)
+        shown = [p for p in query.demand if p not in query.hidden]
+        made = quote(
+            "X = CLS(R, S, W)", X=demanded, CLS=self.support.Demanded, R=result.name,
+            S=ast.Constant(len(shown)), W=ast.Constant(len(demand)),
+        )  # fmt: skip
         self.stores += made
 
     def _find(self, query: RelationalQuery, begin: ast.expr, end: ast.expr, holes: Holes) -> list[ast.stmt]:

@@ -401,31 +401,49 @@ class View(AbstractSet[Any]):
 class Demanded(AbstractSet[Any]):
     """The demanded combinations of a query, live and read-only: a set of tuples."""
 
-    __slots__ = ("_answers", "_single")
+    __slots__ = ("_answers", "_shown", "_width")
 
-    def __init__(self, answers: Any, single: bool) -> None:
-        self._answers, self._single = answers, single
+    def __init__(self, answers: Any, shown: int, width: int) -> None:
+        self._answers, self._shown, self._width = answers, shown, width
 
     @classmethod
     def _from_iterable(cls, it: Iterable[Any]) -> Any:
         return Set(it)
 
     def __contains__(self, combination: object) -> bool:
-        if not isinstance(combination, tuple):
-            return False
-        if self._single:
-            return len(combination) == 1 and combination[0] in self._answers
-        return combination in self._answers
+        return any(same(combination, known) for known in self)
 
     def __iter__(self) -> Iterator[Any]:
         for key in list(self._answers):
-            yield (key,) if self._single else key
+            yield ((key,) if self._width == 1 else key)[: self._shown]
 
     def __len__(self) -> int:
         return len(self._answers)
 
     def __repr__(self) -> str:
         return f"Demanded({list(self)})"
+
+
+def current(aggregate: Any) -> Any:
+    """The value of an aggregate, or MISSING where it has none."""
+    try:
+        return aggregate.value()
+    except Exception:
+        return MISSING
+
+
+def present(v: Any) -> Any:
+    """The value of a nested aggregate inside a condition; where there is none the combination is skipped."""
+    if v is MISSING:
+        raise ValueError("a nested aggregate has no value")
+    return v
+
+
+def changed(old: Any, new: Any) -> bool:
+    """Is a new value another one? Equal values of another type are; so is another object."""
+    if new is old:
+        return False
+    return new.__class__ is not old.__class__ or new.__class__ not in PLAIN or new != old
 
 
 def unkeyed(query: str) -> IncoqRuntimeError:

@@ -66,6 +66,8 @@ class Renderer:
     supply: NameSupply
     result_keys: dict[str, str]  # query -> name of its result map, which is its demand set too
     outline: Outline
+    fallible: frozenset[str] = frozenset()  # nested aggregates that may have no value
+    visible: dict[str, str] = field(default_factory=dict)  # nested query -> the map that others read
     _locals: dict[str, str] = field(default_factory=dict)
 
     def supply_local(self, prefix: str) -> str:
@@ -76,6 +78,16 @@ class Renderer:
 
     def block(self, invariant: Invariant, block: Block, event: Event, body: Body) -> list[ast.stmt]:
         return _BlockRenderer(self, invariant, block, event, body).render()
+
+    def readings(self, invariant: Invariant, scope: Scope) -> dict[str, ast.expr]:
+        """How tests and results read the variables: a nested aggregate may have no value."""
+        read = dict(scope.bound)
+        for clause in invariant.clauses:
+            if clause.relation.kind is Kind.VALUE and clause.relation.name in self.fallible:
+                value = clause.args[-1]
+                if value in read:
+                    read[value] = quote_expr("PRESENT(V)", PRESENT=self.support.present, V=read[value])
+        return read
 
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
@@ -133,8 +145,9 @@ class _BlockRenderer:
         self.temporaries = 0
         self._guarded: list[Guard] = []
         self.keyable = {
-            v for c in invariant.clauses if c.relation.kind in (Kind.MEMBER, Kind.DEMAND) and not c.watch
-            for v in (c.args[1:] if c.relation.kind is Kind.MEMBER else c.args)
+            v for c in invariant.clauses
+            if c.relation.kind in (Kind.MEMBER, Kind.DEMAND, Kind.ANSWER) and not c.watch
+            for v in (c.args if c.relation.kind is Kind.DEMAND else c.args[c.given :])
         }  # fmt: skip
 
     def render(self) -> list[ast.stmt]:
@@ -159,7 +172,8 @@ class _BlockRenderer:
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
-        given = {c.args[1] for c in self.invariant.clauses if c.relation.kind is Kind.FIELD}
+        kinds = (Kind.FIELD, Kind.VALUE)
+        given = {c.args[-1] for c in self.invariant.clauses if c.relation.kind in kinds}
         return [v for v in dict.fromkeys(self.invariant.head) if v in given and v not in self.keyable]
 
     # -- the event --------------------------------------------------------------------------------
@@ -167,10 +181,11 @@ class _BlockRenderer:
     def _bind_event(self) -> None:
         clause = self.invariant.clauses[self.block.clause]
         columns = self.event.columns
-        if clause.relation.kind is Kind.MEMBER and not clause.watch:
-            self._bind(clause.args[0], columns[0])
-            self._guard(clause.args[0])
-            self._match(clause.pattern or Variable(clause.args[1]), columns[1])
+        if clause.relation.kind in (Kind.MEMBER, Kind.ANSWER) and not clause.watch:
+            for variable, value in zip(clause.source, columns, strict=False):
+                self._bind(variable, value)
+                self._guard(variable)
+            self._match(clause.pattern or Variable(clause.args[-1]), columns[-1])
         else:
             for variable, value in zip(clause.args, columns, strict=False):
                 self._bind(variable, value)
@@ -252,12 +267,24 @@ class _BlockRenderer:
         for test in sorted(self.pending, key=lambda t: len(t.expr.text)):
             if test.names <= bound.keys():
                 self.pending.remove(test)
-                lowered = lower_test(test.expr.node, self.support, self.scope.bound)
+                lowered = lower_test(test.expr.node, self.support, self.owner.readings(self.invariant, self.scope))
                 self.ops.append(_If(lowered, not can_raise(lowered)))
 
     def _differs(self, clause: Clause) -> ast.expr:
         """The clause's tuple is not the event's."""
         columns = self.event.columns
+        if clause.relation.kind in (Kind.VALUE, Kind.ANSWER):
+            own = [self.scope.get(v) for v in clause.source]
+            if clause.relation.kind is Kind.ANSWER:
+                own.append(self._element(clause))
+            tests = [
+                quote_expr("not SAME(A, B)", SAME=self.support.same, A=a, B=b)
+                for a, b in zip(own, columns, strict=False)
+                if ast.dump(a) != ast.dump(b)
+            ]
+            if not tests:
+                return ast.Constant(False)
+            return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
         source = quote_expr("A is not B", A=self.scope.get(clause.args[0]), B=columns[0])
         if clause.relation.kind is not Kind.MEMBER:
             return source
@@ -272,7 +299,7 @@ class _BlockRenderer:
 
     def _element(self, clause: Clause) -> ast.expr:
         """The element of a member clause, rebuilt from its variables."""
-        return _build(clause.pattern or Variable(clause.args[1]), self.scope)
+        return _build(clause.pattern or Variable(clause.args[-1]), self.scope)
 
     # -- steps ------------------------------------------------------------------------------------
 
@@ -286,6 +313,10 @@ class _BlockRenderer:
                 pass
             case Kind.MEMBER:
                 self._member(clause, step, cost)
+            case Kind.VALUE:
+                self._value(clause, step, cost)
+            case Kind.ANSWER:
+                self._answer(clause, step, cost)
             case Kind.DEMAND:
                 self._demand(clause, step, cost)
             case Kind.TAG:
@@ -365,6 +396,43 @@ class _BlockRenderer:
         else:
             local = self.owner.supply_local("element")
             self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
+            self._match(clause.pattern, name(local))
+
+    def _value(self, clause: Clause, step: Step, cost: str) -> None:
+        """The value of a nested aggregate."""
+        if step.access is Access.LOOKUP:
+            self._lookup(clause, step, cost)
+            return
+        key = _tuple([self.scope.get(v) for v in clause.source])
+        shown = self.owner.visible[clause.relation.name]
+        live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
+        variable = clause.args[-1]
+        if step.access is Access.TEST:
+            local = self.owner.supply_local(f"{self.owner.local(variable)}_now")
+            self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+            self._same(name(local), self.scope.get(variable))
+        else:
+            local = self._fresh(variable)
+            self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+            self.scope.bound[variable] = name(local)
+
+    def _answer(self, clause: Clause, step: Step, cost: str) -> None:
+        """An element of the answer of a nested set query."""
+        if step.access is Access.LOOKUP:
+            self._lookup(clause, step, cost)
+            return
+        key = _tuple([self.scope.get(v) for v in clause.source])
+        image = quote_expr("M.get(K, ())", M=self.owner.visible[clause.relation.name], K=key)
+        pattern = clause.pattern or Variable(clause.args[-1])
+        if step.access is Access.TEST:
+            element = _build(pattern, self.scope)
+            self.ops.append(_If(quote_expr("X in I", X=element, I=image), False))
+            return
+        local = self.owner.supply_local("element") if clause.pattern else self._fresh(clause.args[-1])
+        self.ops.append(_For(ast.Name(local, ast.Store()), image, cost))
+        if clause.pattern is None:
+            self.scope.bound[clause.args[-1]] = name(local)
+        else:
             self._match(clause.pattern, name(local))
 
     def _lookup(self, clause: Clause, step: Step, cost: str) -> None:
@@ -513,12 +581,15 @@ def _build(pattern: Pattern, scope: Scope) -> ast.expr:
 
 def _key(clause: Clause) -> tuple[str, ...]:
     """The columns that tell an update's tuple: the object of a field, source and element of a set."""
-    return clause.args[:1] if clause.relation.kind in (Kind.FIELD, Kind.CONTENT) else clause.args
+    if clause.relation.kind in (Kind.FIELD, Kind.CONTENT):
+        return clause.args[:1]
+    return clause.source if clause.relation.kind is Kind.VALUE else clause.args
 
 
 def _family(clause: Clause) -> str:
     """The updates that change a clause: what is in a set and what is known of it change together."""
-    return MEMBER.name if clause.relation == CONTENT else clause.relation.name
+    relation = MEMBER if clause.relation == CONTENT else clause.relation
+    return f"{relation.kind.value} {relation.name}"
 
 
 def _occurrence_order(clauses: Sequence[Clause], own: Clause) -> list[int]:

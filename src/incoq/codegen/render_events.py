@@ -18,6 +18,7 @@ import ast
 from dataclasses import dataclass, field
 from functools import partial
 
+from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
@@ -44,6 +45,7 @@ class EventRenderer:
     releasers: dict[str, str] = field(default_factory=dict)
 
     adopt: str | None = None
+    asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
 
     def __post_init__(self) -> None:
         results = {q.name: self.plan.result_of(q.name).name for q in self.plan.queries}
@@ -54,7 +56,19 @@ class EventRenderer:
                     self.supply.fresh(f"add_{invariant.name}"),
                     self.supply.fresh(f"del_{invariant.name}"),
                 )
-        self.renderer = Renderer(self.plan, self.support, self.supply, results, self._outline)
+        self.nested = self.plan.nested_queries()
+        self.visible = {q.name: self.supply.fresh(f"value_{q.name}") for q in self.nested}
+        self.dirty = {q.name: self.supply.fresh(f"dirty_{q.name}") for q in self.nested}
+        self.unneeded = {q.name: self.supply.fresh(f"unneeded_{q.name}") for q in self.nested}
+        self.settle = self.supply.fresh("settle")
+        fallible = frozenset(q.name for q in self.nested if _is_fallible(q))
+        self.renderer = Renderer(
+            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible
+        )
+        self.by_name = {q.name: q for q in self.plan.queries}
+        for query in self.plan.queries:
+            self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
+            self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
         self.value = self.supply.fresh("value")
         self.old = self.supply.fresh("old")
         self.image = self.supply.fresh("image")
@@ -76,6 +90,11 @@ class EventRenderer:
             empty = "{}" if invariant.counted or invariant.store is not Store.TAG else "set()"
             statement = quote(f"X = {empty}", X=invariant.name)
             made += commented(statement, str(invariant))
+        for query in self.nested:
+            shown = quote("X = {}", X=self.visible[query.name])
+            made += commented(shown, f"what other queries see of {query.name}; changes wait in the next one")
+            made += quote("X = {}", X=self.dirty[query.name])
+            made += quote("X = {}", X=self.unneeded[query.name])
         return made
 
     # -- heads ------------------------------------------------------------------------------------
@@ -88,6 +107,8 @@ class EventRenderer:
                 return self._change_tag(invariant, scope.get(invariant.head[0]), add)
             case Store.INDEX:
                 return self._change_index(invariant, scope, add)
+            case Store.NEED:
+                return self._change_need(invariant, scope, add)
         raise AssertionError(invariant.store)
 
     def _change_tag(self, invariant: Invariant, value: ast.expr, add: bool) -> list[ast.stmt]:
@@ -124,9 +145,24 @@ class EventRenderer:
             return quote("I = M.get(K)\nif I is None:\n    M[K] = {V}\nelse:\n    I.add(V)", **holes)
         return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]", **holes)
 
+    def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
+        """A nested query is demanded where it is first needed, and released when the update is over."""
+        parts = [scope.get(v) for v in invariant.head]
+        holes: Holes = {
+            "M": invariant.name, "K": _tuple(parts), "N": self.count,
+            "DEMAND": ast.Call(name(self.demanders[invariant.needed]), parts, []),
+            "R": self.plan.result_of(invariant.needed).name, "U": self.unneeded[invariant.needed],
+        }  # fmt: skip
+        if add:
+            return quote("M[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
+        return quote(
+            "N = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes
+        )
+
     def _change_result(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         assert invariant.result is not None
-        renaming = {v: scope.get(v) for v in invariant.result.names}
+        query = self.by_name[invariant.query]
+        renaming = self.renderer.readings(invariant, scope)
         value = lower_test(invariant.result.expr.node, self.support, renaming)
         if any(
             isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(invariant.result.expr.node)
@@ -146,12 +182,19 @@ class EventRenderer:
             fetch = quote(make, P=inner, **holes)
             if not add:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
-        if add:
+        if query.aggregate is not None:
+            store = quote("A.add(E)" if add else "A.remove(E)", **holes)
+        elif add:
             store = quote("A[E] = A.get(E, 0) + 1" if invariant.counted else "A.add(E)", **holes)
         elif invariant.counted:
             store = quote("N = A[E]\nif N == 1:\n    del A[E]\nelse:\n    A[E] = N - 1", **holes)
         else:
             store = quote("A.discard(E)", **holes)
+        if query.name in self.dirty:
+            mark = "D[K] = None" if query.aggregate is not None else "D.setdefault(K, set()).add(E)"
+            store += quote(mark, D=self.dirty[query.name], **holes)
+        if query.aggregate is not None:
+            clean = []
         if isinstance(value, ast.Name) and not can_raise(value) and self._keyed(invariant, value):
             filled = [_replace(s, self.element, value) for s in store]
             return [*fetch, *filled, *clean]
@@ -187,11 +230,20 @@ class EventRenderer:
         return statements
 
     def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
-        """Results first, then auxiliary values from demand outwards."""
+        """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values
+        from demand outwards."""
         chosen = [d for d in dependents if (watched if _watches(d) else joined)]
-        results = [d for d in chosen if d[0].store is Store.RESULT]
-        others = sorted((d for d in chosen if d[0].store is not Store.RESULT), key=lambda d: d[0].depth)
-        return [*reversed(results), *others]
+        level = {query.name: -number for number, query in enumerate(self.plan.queries)}
+        rank = {Store.RESULT: 0, Store.NEED: 1}
+        chosen.reverse()
+        return sorted(
+            chosen,
+            key=lambda d: (
+                level[d[0].query],
+                rank.get(d[0].store, 2),
+                -d[0].depth if d[0].store in rank else d[0].depth,
+            ),
+        )
 
     def _after(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Auxiliary values from the far end, then results."""
@@ -281,6 +333,7 @@ class EventRenderer:
             *assign,
             *self._adopted(name(self.value)),
             *gain,
+            *self.settled(),
         ]
         body = self._guarded(guard, work, assign)
         docs = f"{receiver}.{field_name} = {self.value}: {self._cost(dependents)}"
@@ -290,6 +343,7 @@ class EventRenderer:
         after = [
             *quote("V = getattr(O, F, MISSING)", **holes),
             *_branch(quote_expr("V is not MISSING", **holes), gain, gain_missing),
+            *self.settled(),
         ]
         work = [
             *read,
@@ -344,12 +398,14 @@ class EventRenderer:
             *add,
             *self._adopted(name(element)),
             *self._run(self._after(dependents, True, True), event, True),
+            *self.settled(),
         ]
         shrink = [
             *quote("X = STORED(S, X)", **holes),
             *self._run(self._before(dependents, True, True), event, False),
             *discard,
             *self._run(self._after(dependents, False, True), event, True),
+            *self.settled(),
         ]
         return {
             "add": quote("if X not in S:\n    REST", REST=self._guarded(guard, grow, add), **holes),
@@ -375,13 +431,23 @@ class EventRenderer:
         params = [self.renderer.local(p) for p in query.demand]
         event = Event(tuple(name(p) for p in params))
         key = _tuple([name(p) for p in params])
-        demander = self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
-        releaser = self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
-        empty = "{}" if query.rest or result.counted else "set()"
+        demander, releaser = self.demanders[query.name], self.releasers[query.name]
+        empty = self._empty(query, result)
+        shown: list[ast.stmt] = []
+        hidden: list[ast.stmt] = []
+        if query.name in self.visible:
+            holes: Holes = {
+                "V": self.visible[query.name], "D": self.dirty[query.name], "R": result.name, "K": key,
+                "CURRENT": self.support.current,
+            }  # fmt: skip
+            view = "CURRENT(R[K])" if query.aggregate is not None else "set(R[K])"
+            shown = [*quote(f"D.pop(K, None)\nV[K] = {view}", **holes), *self._materialised(query, params, True)]
+            hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
         put = [
-            *quote(f"R[K] = {empty}", R=result.name, K=key),
+            *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
             *self._adopted(*(name(p) for p in params)),
             *self._run(self._after(dependents, True, True), event, True),
+            *shown,
             *quote("return R[K]", R=result.name, K=key),
         ]
         cost = self._cost(dependents)
@@ -389,14 +455,127 @@ class EventRenderer:
         auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
         gone = [
             *quote("del R[K]", R=result.name, K=key),
+            *hidden,
             *self._run(self._before(auxiliary, True, True), event, False),
         ]
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
+
+    def _empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:
+        """The answer of no combination at all."""
+        if query.aggregate is not None:
+            made = ast.Call(
+                name(self.support.names[CLASSES[query.aggregate.kind]]),
+                [a.node for a in query.aggregate.arguments], [],
+            )  # fmt: skip
+            if query.aggregate.distinct and query.aggregate.kind not in IDEMPOTENT:
+                made = ast.Call(name(self.support.Distinct), [made], [])
+            return made
+        return quote_expr("{}" if query.rest or result.counted else "set()")
+
+    def _materialised(self, query: RelationalQuery, params: list[str], add: bool) -> list[ast.stmt]:
+        """An answer that begins or ends to be kept is no event for the queries that use it, which are
+        about to look at it or have done so; only auxiliary values hold what is kept."""
+        kind = Kind.VALUE if query.aggregate is not None else Kind.ANSWER
+        dependents = [
+            d for d in self.plan.dependents(Relation(kind, query.name)) if d[0].store in (Store.TAG, Store.INDEX)
+        ]  # fmt: skip
+        if not dependents:
+            return []
+        order = self._after if add else self._before
+        parts = [name(p) for p in params]
+        value = name(self.value)
+        blocks = self._run(order(dependents, True, True), Event((*parts, value)), add)
+        holes: Holes = {"V": self.visible[query.name], "K": _tuple(list(parts)), "X": self.value}
+        if query.aggregate is not None:
+            return [*quote("X = V[K]", **holes), *blocks]
+        return quote("for X in list(V[K]):\n    BLOCKS", BLOCKS=blocks, **holes)
+
+    # -- nested queries ---------------------------------------------------------------------------
+
+    def settling(self) -> None:
+        """Pass the changes of nested answers on, innermost first; then release what nobody needs."""
+        if not self.nested:
+            return
+        body: list[ast.stmt] = []
+        for query in self.nested:
+            body += self._settle_query(query)
+        done: list[ast.stmt] = []
+        for query in reversed(self.nested):
+            done += self._release_unneeded(query)
+        body += done
+        self._define(self.settle, [], "Make every outer query see what its nested queries answer now.", body)
+
+    def settled(self) -> list[ast.stmt]:
+        """What ends every update."""
+        if not self.nested:
+            return []
+        waiting: list[ast.expr] = [name(n) for n in (*self.dirty.values(), *self.unneeded.values())]
+        test = waiting[0] if len(waiting) == 1 else ast.BoolOp(ast.Or(), waiting)
+        return quote("if WAITING:\n    SETTLE()", WAITING=test, SETTLE=self.settle)
+
+    def _settle_query(self, query: RelationalQuery) -> list[ast.stmt]:
+        result = self.plan.result_of(query.name)
+        params = [self.renderer.supply_local(f"p{i + 1}") for i in range(len(query.demand))]
+        key = self.renderer.supply_local("key")
+        kind = Kind.VALUE if query.aggregate is not None else Kind.ANSWER
+        dependents = self.plan.dependents(Relation(kind, query.name))
+        unpack: list[ast.stmt] = []
+        if params:
+            target = _tuple([ast.Name(p, ast.Store()) for p in params])
+            unpack = [ast.Assign([target], name(key), lineno=0)]
+        parts = tuple(name(p) for p in params)
+        holes: Holes = {
+            "D": self.dirty[query.name], "V": self.visible[query.name], "R": result.name, "K": key,
+            "OLD": self.old, "NEW": self.value, "CURRENT": self.support.current, "UNPACK": unpack,
+            "CHANGED": self.support.changed, "E": self.element, "ES": self.renderer.supply_local("elements_changed"),
+        }  # fmt: skip
+        old, new = Event((*parts, name(self.old))), Event((*parts, name(self.value)))
+        if query.aggregate is not None:
+            return quote(
+                "while D:\n    K = next(iter(D))\n    del D[K]\n    OLD, NEW = V[K], CURRENT(R[K])\n"
+                "    if CHANGED(OLD, NEW):\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
+                LOSE=self._run(self._before(dependents, True, True), old, False),
+                GAIN=self._run(self._after(dependents, True, True), new, True), **holes,
+            )  # fmt: skip
+        event = Event((*parts, name(self.element)))
+        return quote(
+            "while D:\n    K = next(iter(D))\n    ES = D.pop(K)\n    UNPACK\n    for E in ES:\n"
+            "        if E in R[K]:\n            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"
+            "        elif E in V[K]:\n            LOSE\n            V[K].discard(E)",
+            LOSE=self._run(self._before(dependents, True, True), event, False),
+            GAIN=self._run(self._after(dependents, True, True), event, True), **holes,
+        )  # fmt: skip
+
+    def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:
+        key = self.renderer.supply_local("key")
+        tests: list[ast.expr] = [
+            quote_expr("K not in M", K=key, M=i.name) for i in self.plan.needs_of(query.name)
+        ]  # fmt: skip
+        if query.name in self.asked:
+            tests.append(quote_expr("K not in M", K=key, M=self.asked[query.name]))
+        tests.append(quote_expr("K in R", K=key, R=self.plan.result_of(query.name).name))
+        call = "F(K)" if len(query.demand) == 1 else "F(*K)"
+        return quote(
+            f"while U:\n    K = next(iter(U))\n    del U[K]\n    if TEST:\n        {call}",
+            U=self.unneeded[query.name], K=key, TEST=ast.BoolOp(ast.And(), tests),
+            F=self.releasers[query.name],
+        )  # fmt: skip
 
     def _define(self, function: str, params: list[str], doc: str, body: list[ast.stmt]) -> None:
         arguments = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
         docstring = ast.Expr(ast.Constant(doc))
         self.functions.append(ast.FunctionDef(function, arguments, [docstring, *(body or [ast.Pass()])], []))
+
+
+IDEMPOTENT = ("min", "max", "any", "all", "exists")  # a set and a bag of the same elements give the same
+
+
+def _is_fallible(query: RelationalQuery) -> bool:
+    """May the value of a nested aggregate be missing?"""
+    aggregate = query.aggregate
+    return aggregate is not None and (
+        aggregate.kind in ("mean", "value") or (aggregate.kind in ("min", "max") and not aggregate.arguments)
+    )
 
 
 def _watches(dependent: Dependent) -> bool:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
 from incoq.frontend.program import Module, Program
-from incoq.frontend.read_query import Body, read_comprehension, unreachable
-from incoq.ir.objects import Fact, Keep, ObjectQuery
+from incoq.frontend.read_query import Body, Called, Place, read_body, unreachable
+from incoq.ir.objects import Fact, Keep, Membership, ObjectQuery, pattern_variables
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True)
 class QuerySite:
-    """A query and the place in the text that asks it."""
+    """A query and the place in the text that asks it; a nested query has none."""
 
     query: ObjectQuery
     module: Module
-    node: ast.FunctionDef | ast.Call  # the definition, or the inline call
+    node: ast.FunctionDef | ast.Call | None
 
 
 @dataclass(frozen=True)
@@ -32,71 +35,147 @@ class Options:
 
 
 def find_queries(program: Program) -> list[QuerySite]:
-    """All queries, in the order of the text, each with a name of its own."""
-    sites: list[QuerySite] = []
-    taken: set[str] = set()
-    for module in program.modules:
-        if not module.incoq_names:
-            continue
-        for node, owner in _walk_with_owner(module.tree):
-            site = _site(module, node, owner)
-            if site is not None:
-                sites.append(_renamed(site, taken))
-    return sites
+    """All queries, a nested or called one before those that use it, each with a name of its own."""
+    return _Finder(program).find()
 
 
-def _walk_with_owner(
-    tree: ast.Module,
-) -> Iterator[tuple[ast.AST, tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ...]]]:
-    """Every node in the order of the text with the functions around it; not inside query definitions."""
+class _Finder:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.sites: list[QuerySite] = []
+        self.taken: set[str] = set()
+        self.definitions: dict[ast.FunctionDef, tuple[Module, Options, tuple[_Function, ...]]] = {}
+        self.inline: list[tuple[Module, ast.Call, tuple[_Function, ...]]] = []
+        self.names: dict[ast.FunctionDef, str] = {}
+        self.done: dict[ast.FunctionDef, ObjectQuery] = {}
+        self.reading: list[ast.FunctionDef] = []
+        self.methods: dict[str, list[ast.FunctionDef]] = {}
 
-    def walk(
-        node: ast.AST, owners: tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ...]
-    ) -> Iterator[tuple[ast.AST, tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ...]]]:
+    def find(self) -> list[QuerySite]:
+        for module in self.program.modules:
+            if module.incoq_names:
+                self._collect(module, module.tree, (), False)
+        for node in self.definitions:
+            self.names[node] = self._name(node.name)
+        for node in self.definitions:
+            self._define(node)
+        for module, call, owners in self.inline:
+            self._inline(module, call, owners)
+        return self.sites
+
+    def _name(self, wanted: str) -> str:
+        name, number = wanted, 1
+        while name in self.taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.taken.add(name)
+        return name
+
+    def _collect(self, module: Module, node: ast.AST, owners: tuple[_Function, ...], in_class: bool) -> None:
+        """Queries in the order of the text, with the functions around them."""
         for child in ast.iter_child_nodes(node):
-            yield child, owners
+            options = _decorated(module, child)
+            if options is not None:
+                assert isinstance(child, ast.FunctionDef)
+                self.definitions[child] = (module, options, owners)
+                if in_class:
+                    self.methods.setdefault(child.name, []).append(child)
+                continue
+            if isinstance(child, ast.Call) and _is_inline(module, child):
+                self.inline.append((module, child, owners))
+                continue
             inside = owners
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 inside = (*owners, child)
-            yield from walk(child, inside)
+            self._collect(module, child, inside, isinstance(child, ast.ClassDef))
 
-    yield from walk(tree, ())
+    def _define(self, node: ast.FunctionDef) -> ObjectQuery:
+        if node in self.done:
+            return self.done[node]
+        module, options, owners = self.definitions[node]
+        if node in self.reading:
+            raise module.error("IQ211", f"the query `{node.name}` depends on itself", node)
+        self.reading.append(node)
+        params, returned = _signature(module, node)
+        place = Place(module, _locals_of(owners), self.names[node], self)
+        body = read_body(place, returned, params)
+        self.reading.pop()
+        query = _make(module, node, self.names[node], params, body, options)
+        self.done[node] = query
+        self.sites.append(QuerySite(query, module, node))
+        return query
+
+    def _inline(self, module: Module, node: ast.Call, owners: tuple[_Function, ...]) -> None:
+        owner = next((o.name for o in reversed(owners) if not isinstance(o, ast.Lambda)), "module")
+        name = self._name(f"{owner}_query")
+        body = read_body(Place(module, _locals_of(owners), name, self), node.args[0], ())
+        self.sites.append(QuerySite(_make(module, node, name, (), body, Options()), module, node))
+
+    # -- what readers ask -------------------------------------------------------------------------
+
+    def nested(self, module: Module, node: ast.expr, body: Body, label: str) -> str:
+        name = self._name(label)
+        query = ObjectQuery(
+            name, body.free, (), body.result, body.clauses, body.free, Keep(), (), module.position(node),
+            body.aggregate,
+        )  # fmt: skip
+        self.sites.append(QuerySite(query, module, None))
+        return name
+
+    def called(self, module: Module, func: ast.expr) -> Called | None:
+        node = self._definition(module, func)
+        if node is None:
+            return None
+        query = self._define(node)
+        return Called(query.name, query.hidden, query.aggregate is None)
+
+    def _definition(self, module: Module, func: ast.expr) -> ast.FunctionDef | None:
+        match func:
+            case ast.Name(id=identifier):
+                binding = module.bindings.get(identifier)
+                if binding is None or not binding.once:
+                    return None
+                if isinstance(binding.node, ast.FunctionDef) and binding.node in self.definitions:
+                    return binding.node
+                if isinstance(binding.node, ast.ImportFrom):
+                    return self._imported(binding.node, identifier)
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+                found = self.methods.get(attr, [])
+                return found[0] if len(found) == 1 else None
+        return None
+
+    def _imported(self, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
+        original = next(a.name for a in node.names if (a.asname or a.name) == identifier)
+        last = (node.module or "").split(".")[-1]
+        for module in self.program.modules:
+            if module.name.split(".")[-1] == last:
+                binding = module.bindings.get(original)
+                if binding is not None and isinstance(binding.node, ast.FunctionDef):
+                    return binding.node if binding.node in self.definitions else None
+        return None
 
 
-def _site(
-    module: Module,
-    node: ast.AST,
-    owners: tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ...],
-) -> QuerySite | None:
-    if isinstance(node, ast.FunctionDef):
-        for decorator in node.decorator_list:
-            if module.is_incoq(decorator, "query"):
-                return _defined(module, node, Options(), owners)
-            if isinstance(decorator, ast.Call) and module.is_incoq(decorator.func, "query"):
-                return _defined(module, node, _options(module, decorator), owners)
-    elif isinstance(node, ast.AsyncFunctionDef):
-        for decorator in node.decorator_list:
-            called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if module.is_incoq(called, "query"):
+def _decorated(module: Module, node: ast.AST) -> Options | None:
+    """The options of a query definition; None if `node` is none."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    for decorator in node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if module.is_incoq(called, "query"):
+            if isinstance(node, ast.AsyncFunctionDef):
                 raise module.error("IQ212", "a query cannot be asynchronous", node)
-    elif (
-        isinstance(node, ast.Call)
-        and module.is_incoq(node.func, "query")
-        and len(node.args) == 1
-        and not node.keywords
-    ):
-        return _inline(module, node, owners)
+            if len(node.decorator_list) != 1:
+                raise module.error("IQ208", "a query takes no further decorators", node.decorator_list[0])
+            return _options(module, decorator) if isinstance(decorator, ast.Call) else Options()
     return None
 
 
-def _defined(
-    module: Module,
-    node: ast.FunctionDef,
-    options: Options,
-    owners: tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ...],
-) -> QuerySite:
-    if len(node.decorator_list) != 1:
-        raise module.error("IQ208", "a query takes no further decorators", node.decorator_list[0])
+def _is_inline(module: Module, node: ast.Call) -> bool:
+    return module.is_incoq(node.func, "query") and len(node.args) == 1 and not node.keywords
+
+
+def _signature(module: Module, node: ast.FunctionDef) -> tuple[tuple[str, ...], ast.expr]:
+    """Parameters and the returned expression."""
     arguments = node.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
         raise module.error("IQ210", f"`{node.name}` has starred or keyword-only parameters", node)
@@ -104,25 +183,7 @@ def _defined(
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if not (len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None):
         raise module.error("IQ200", f"the body of `{node.name}` is not one return", node)
-    comp = body[0].value
-    read = _read(module, comp, params, _locals_of(owners))
-    return _make(module, node, node.name, params, read, options)
-
-
-def _inline(
-    module: Module,
-    node: ast.Call,
-    owners: tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ...],
-) -> QuerySite:
-    read = _read(module, node.args[0], (), _locals_of(owners))
-    owner = next((o.name for o in reversed(owners) if not isinstance(o, ast.Lambda)), "module")
-    return _make(module, node, f"{owner}_query", (), read, Options())
-
-
-def _read(module: Module, comp: ast.expr, params: tuple[str, ...], is_local: Callable[[str], bool]) -> Body:
-    if not isinstance(comp, ast.SetComp):
-        raise module.error("IQ209", f"`{ast.unparse(comp)[:60]}` is not a set comprehension", comp)
-    return read_comprehension(module, comp, params, is_local)
+    return params, body[0].value
 
 
 def _make(
@@ -132,7 +193,7 @@ def _make(
     params: tuple[str, ...],
     body: Body,
     options: Options,
-) -> QuerySite:
+) -> ObjectQuery:
     hidden = tuple(f for f in body.free if f not in params)
     demand = options.demand
     if demand is not None:
@@ -140,31 +201,26 @@ def _make(
             if parameter not in params:
                 raise module.error("IQ208", f"`{parameter}` is not a parameter of `{name}`", node)
         given = set(demand) | set(hidden)
-        missing = sorted(
-            (unreachable(body.clauses, given) | (set(params) - given)) - (_reached(body, given) | given)
-        )
+        missing = sorted((unreachable(body.clauses, given) | set(params)) - _reached(body, given) - given)
         if missing:
             raise module.error(
                 "IQ207", f"with demand={demand!r} the variable `{missing[0]}` is not reachable", node
             )
     all_demand = (*(demand if demand is not None else params), *hidden)
-    query = ObjectQuery(
+    return ObjectQuery(
         name, params, hidden, body.result, body.clauses, all_demand, options.keep, options.facts,
-        module.position(node),
+        module.position(node), body.aggregate,
     )  # fmt: skip
-    return QuerySite(query, module, node)
 
 
 def _reached(body: Body, given: set[str]) -> set[str]:
     """Variables that memberships reach from `given`."""
-    from incoq.ir.objects import Membership, pattern_variables
-
     bound = {v for c in body.clauses if isinstance(c, Membership) for v in pattern_variables(c.pattern)}
     return bound - unreachable(body.clauses, given)
 
 
 def _locals_of(
-    owners: tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, ...],
+    owners: tuple[_Function, ...],
 ) -> Callable[[str], bool]:
     """Is a name a local variable of one of the functions around?"""
     names: set[str] = set()
@@ -233,15 +289,6 @@ def _fact(module: Module, text: str, node: ast.expr) -> Fact:
     if len(words) == 4 and words[0] == "one" and words[2] == "per":
         return Fact(words[1], words[3])
     raise module.error("IQ208", f'`{text}`: a fact reads "one celeb per celeb.followers"', node)
-
-
-def _renamed(site: QuerySite, taken: set[str]) -> QuerySite:
-    name, number = site.query.name, 1
-    while name in taken:
-        number += 1
-        name = f"{site.query.name}_{number}"
-    taken.add(name)
-    return replace(site, query=replace(site.query, name=name))
 
 
 __all__ = ["CompileError", "QuerySite", "find_queries"]

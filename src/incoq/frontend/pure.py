@@ -107,11 +107,14 @@ PURE_METHODS = frozenset(
 )
 
 
+Nest = Callable[[ast.expr, bool], "ast.expr | None"]  # a nested query, and whether only its truth counts
+
+
 class Purifier:
     """Makes expressions of one query pure, or refuses them."""
 
-    def __init__(self, module: Module, is_variable: Callable[[str], bool]) -> None:
-        self.module, self.is_variable = module, is_variable
+    def __init__(self, module: Module, is_variable: Callable[[str], bool], nest: Nest) -> None:
+        self.module, self.is_variable, self.nest = module, is_variable, nest
         self.callables: set[str] = set()
         self.functions: dict[str, ast.FunctionDef] = {}
 
@@ -119,8 +122,10 @@ class Purifier:
         """Names that stand for functions, kept as they are in the expression."""
         return identifier in self.callables
 
-    def purify(self, node: ast.expr) -> ast.expr:
-        return _Walk(self, ()).visit(clone(node))  # type: ignore[no-any-return]
+    def purify(self, node: ast.expr, truth: bool = False) -> ast.expr:
+        walk = _Walk(self, ())
+        copied = clone(node)
+        return walk.truth(copied) if truth else walk.visit(copied)  # type: ignore[no-any-return]
 
 
 class _Walk(ast.NodeTransformer):
@@ -152,10 +157,32 @@ class _Walk(ast.NodeTransformer):
             case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
                 self.refuse("IQ212", "an effect inside a query", node)
             case ast.SetComp() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp():
-                self.refuse("IQ209", "a nested comprehension", node)
+                self.refuse("IQ209", "a comprehension as a value; use it as a source or in an aggregate", node)
             case _:
                 self.refuse("IQ209", f"`{ast.unparse(node)}` is not supported in a query", node)
         raise AssertionError("unreachable")
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """An expression of which only the truth counts: a nested comprehension is asked for existence."""
+        if isinstance(node, ast.SetComp | ast.Call):
+            nested = self.owner.nest(node, True)
+            if nested is not None:
+                return nested
+        return self.visit(node)  # type: ignore[no-any-return]
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        node.values = [self.truth(v) for v in node.values[:-1]] + [self.visit(node.values[-1])]
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        inner = self.truth if isinstance(node.op, ast.Not) else self.visit
+        node.operand = inner(node.operand)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        node.test = self.truth(node.test)
+        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if self.owner.is_variable(node.id):
@@ -189,15 +216,29 @@ class _Walk(ast.NodeTransformer):
             ) if all(isinstance(i, ast.Constant) for i in items):
                 node.left = self.visit(node.left)
                 return node
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.SetComp() as comp]):
+                found = ast.Compare(comp.elt, [ast.Eq()], [left])
+                generator = ast.GeneratorExp(found, comp.generators)
+                exists = ast.Call(ast.Name("any", ast.Load()), [generator], [])
+                whole = exists if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), exists)
+                return self.visit(ast.fix_missing_locations(ast.copy_location(whole, node)))  # type: ignore[no-any-return]
         node.left = self.visit(node.left)
         node.comparators = [self.visit(c) for c in node.comparators]
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        nested = self.owner.nest(node, False)
+        if nested is not None:
+            return nested
         node.value, node.slice = self.visit(node.value), self.visit(node.slice)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Constant):
+            return node
+        nested = self.owner.nest(node, False)
+        if nested is not None:
+            return nested
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             self.refuse("IQ209", "a starred argument inside a query", node)
         match node.func:

@@ -11,12 +11,15 @@ import ast
 import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from incoq.errors import CompileError
 from incoq.frontend.program import Module
 from incoq.frontend.pure import Purifier
-from incoq.ir.expressions import Expr, names_in
+from incoq.frontend.read_aggregate import SIMPLE, find_aggregate
+from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
+    Aggregate,
     Condition,
     Membership,
     Pattern,
@@ -28,6 +31,7 @@ from incoq.ir.objects import (
 )
 
 BUILTINS = frozenset(dir(builtins))
+_Comp = TypeVar("_Comp", ast.SetComp, ast.GeneratorExp, ast.ListComp)
 
 
 @dataclass(frozen=True)
@@ -37,27 +41,79 @@ class Body:
     result: Expr
     clauses: tuple[Membership | Condition, ...]
     free: tuple[str, ...]
+    aggregate: Aggregate | None = None
 
 
-def read_comprehension(
-    module: Module, comp: ast.SetComp, params: Sequence[str], is_local: Callable[[str], bool]
-) -> Body:
-    """Read one set comprehension; `is_local` says which free names are variables of the program there."""
-    reader = _Reader(module, comp, params, is_local)
-    return reader.read()
+@dataclass(frozen=True)
+class Called:
+    """A query that another one calls."""
+
+    name: str
+    hidden: tuple[str, ...]
+    is_set: bool
+
+
+class Queries(Protocol):
+    """What a reader needs to know of the other queries of the program."""
+
+    def nested(self, module: Module, node: ast.expr, body: Body, label: str) -> str:
+        """Take a nested query; return its name."""
+
+    def called(self, module: Module, func: ast.expr) -> Called | None:
+        """The query that a call names, if it names one."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an expression stands: its module, what is a variable of the program there, what it belongs to."""
+
+    module: Module
+    is_local: Callable[[str], bool]
+    label: str
+    queries: Queries
+
+
+def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
+    """Read what a query returns: a set comprehension, an aggregate, or an expression of nested queries."""
+    if isinstance(node, ast.SetComp):
+        return _Reader(place, node, params).read()
+    found = find_aggregate(place.module, node)
+    if found is not None:
+        assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
+        arguments = tuple(_constant(place.module, a) for a in found.arguments)
+        body = _Reader(place, found.comp, params).read()
+        aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
+        return Body(body.result, body.clauses, body.free, aggregate)
+    if not isinstance(node, ast.Call | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.BinOp):
+        raise place.module.error("IQ209", f"`{ast.unparse(node)[:60]}` is not a query", node)
+    alone = ast.GeneratorExp(node, [])
+    body = _Reader(place, ast.copy_location(alone, node), params).read()
+    return Body(body.result, body.clauses, body.free, Aggregate("value", False))
+
+
+def _constant(module: Module, node: ast.expr) -> Expr:
+    value: ast.expr | None = node
+    if isinstance(node, ast.Name):
+        value = module.constant(node.id)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return Expr.of(node)
+    if not isinstance(value, ast.Constant):
+        raise module.error("IQ209", "this argument must be a constant", node)
+    return Expr.of(value)
 
 
 class _Reader:
     def __init__(
-        self, module: Module, comp: ast.SetComp, params: Sequence[str], is_local: Callable[[str], bool]
+        self, place: Place, comp: ast.SetComp | ast.GeneratorExp | ast.ListComp, params: Sequence[str]
     ) -> None:
-        self.module, self.comp, self.params, self.is_local = module, comp, tuple(params), is_local
+        self.place, self.module, self.comp, self.params = place, place.module, comp, tuple(params)
         self.variables: set[str] = set(params)
-        self.purifier = Purifier(module, self.is_variable)
+        self.purifier = Purifier(place.module, self.is_variable, self.nest)
         self.free: dict[str, None] = {}
+        self.as_source = False
 
     def is_variable(self, identifier: str) -> bool:
-        return identifier in self.variables
+        return identifier in self.variables or self.place.is_local(identifier)
 
     def read(self) -> Body:
         pieces: list[tuple[ast.expr | None, ast.expr]] = []
@@ -72,7 +128,7 @@ class _Reader:
         for target, expression in pieces:
             clauses.extend(self._clause(target, expression))
         result = self._expression(self.comp.elt)
-        self._check_reachable(clauses, result)
+        self._check_reachable(clauses)
         return Body(result, tuple(clauses), tuple(self.free))
 
     def _collect_variables(self, pieces: Sequence[tuple[ast.expr | None, ast.expr]]) -> None:
@@ -92,8 +148,12 @@ class _Reader:
             identifier == "_"
             or identifier in self.module.bindings
             or identifier in BUILTINS
-            or self.is_local(identifier)
+            or self.place.is_local(identifier)
         )
+
+    def _is_own(self, identifier: str) -> bool:
+        """Is a name the program's, not a builtin such as `int`?"""
+        return identifier in self.module.bindings or self.place.is_local(identifier)
 
     def _clause(self, target: ast.expr | None, expression: ast.expr) -> list[Membership | Condition]:
         if target is not None:
@@ -101,9 +161,12 @@ class _Reader:
         if _is_membership(expression):
             assert isinstance(expression, ast.Compare)
             source = expression.comparators[0]
-            if _is_selector(source):
+            if _is_selector(source) or isinstance(source, ast.SetComp) or self._called(source):
                 return [Membership(self._pattern(expression.left), self._source(source))]
-        return [Condition(self._expression(expression))]
+        return [Condition(self._expression(expression, truth=True))]
+
+    def _called(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and self.place.queries.called(self.module, node.func) is not None
 
     def _pattern(self, node: ast.expr) -> Pattern:
         match node:
@@ -116,28 +179,125 @@ class _Reader:
                     if isinstance(item, ast.Starred):
                         raise self.module.error("IQ209", "a starred pattern in a query", item)
                 return TuplePattern(tuple(self._pattern(item) for item in items))
-            case ast.expr(ctx=ast.Store()):  # type: ignore[misc]
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
                 raise self.module.error("IQ212", "a query may bind names only", node)
             case _:
                 return Value(self._expression(node))
 
     def _source(self, node: ast.expr) -> Expr:
-        if not _is_selector(node):
+        if isinstance(node, ast.SetComp):
+            return self._expression(self._nested_set(node))
+        if not _is_selector(node) and not self._called(node):
             raise self.module.error("IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node)
-        return self._expression(node)
+        self.as_source = True
+        expression = self._expression(node)
+        self.as_source = False
+        return expression
 
-    def _expression(self, node: ast.expr) -> Expr:
-        pure = self.purifier.purify(node)
+    def _expression(self, node: ast.expr, truth: bool = False) -> Expr:
+        pure = self.purifier.purify(node, truth)
         for identifier in sorted(names_in(pure)):
             if identifier not in self.variables and not self.purifier.is_callable_name(identifier):
                 if identifier == "_":
                     raise self.module.error("IQ209", "`_` is a wildcard and cannot be read", node)
                 if not self._known(identifier):
                     raise self.module.error("IQ201", f"the name `{identifier}` is bound by nothing", node)
-                self.free.setdefault(identifier)
+                if self._is_own(identifier):
+                    self.free.setdefault(identifier)
         return Expr.of(pure)
 
-    def _check_reachable(self, clauses: Sequence[Membership | Condition], result: Expr) -> None:
+    # -- nested queries ---------------------------------------------------------------------------
+
+    def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
+        """Replace a nested query by a call of it; None if `node` is none."""
+        if truth:
+            if isinstance(node, ast.Call):
+                called = self.place.queries.called(self.module, node.func)
+                if called is None or not called.is_set:
+                    return None
+                element = ast.comprehension(ast.Name("element", ast.Store()), node, [], 0)
+                node = ast.fix_missing_locations(ast.copy_location(ast.SetComp(name("element"), [element]), node))
+            assert isinstance(node, ast.SetComp)
+            body = _Reader(self._inside(), self._own_variables(node), ()).read()
+            return self._call(node, Body(body.result, body.clauses, body.free, Aggregate("exists", False)), "exists")
+        found = find_aggregate(self.module, node)
+        if found is not None:
+            assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
+            arguments = tuple(_constant(self.module, a) for a in found.arguments)
+            body = _Reader(self._inside(), self._own_variables(found.comp), ()).read()
+            aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
+            return self._call(node, Body(body.result, body.clauses, body.free, aggregate), found.kind)
+        if isinstance(node, ast.Call):
+            return self._aggregate_of_source(node) or self._query_call(node)
+        return None
+
+    def _aggregate_of_source(self, node: ast.Call) -> ast.expr | None:
+        """`len(q(x))`, `sum(x.f)`: an aggregate of all elements of a source."""
+        match node:
+            case ast.Call(func=ast.Name(id=kind), args=[source]) if (
+                kind in SIMPLE and kind not in self.module.bindings and kind not in self.variables
+            ):
+                element = ast.comprehension(ast.Name("element", ast.Store()), source, [], 0)
+                comp: ast.expr
+                if self._called(source):
+                    comp = ast.SetComp(name("element"), [element])
+                elif kind != "len" and isinstance(source, ast.Attribute | ast.Name) and _is_selector(source):
+                    comp = ast.GeneratorExp(name("element"), [element])
+                else:
+                    return None
+                whole = ast.Call(node.func, [comp], node.keywords)
+                return self.nest(ast.fix_missing_locations(ast.copy_location(whole, node)), False)
+        return None
+
+    def _nested_set(self, node: ast.SetComp) -> ast.expr:
+        body = _Reader(self._inside(), self._own_variables(node), ()).read()
+        return self._call(node, body, "set")
+
+    def _inside(self) -> Place:
+        return Place(self.module, self.is_variable, self.place.label, self.place.queries)
+
+    def _call(self, node: ast.expr, body: Body, kind: str) -> ast.expr:
+        called = self.place.queries.nested(self.module, node, body, f"{self.place.label}_{kind}")
+        call = ast.Call(ast.Constant(called), [name(f) for f in body.free], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def _query_call(self, node: ast.Call) -> ast.expr | None:
+        found = self.place.queries.called(self.module, node.func)
+        if found is None:
+            return None
+        if found.is_set and not self.as_source:
+            raise self.module.error("IQ209", "the answer of a set query as a value; use it as a source", node)
+        arguments = list(node.args)
+        if isinstance(node.func, ast.Attribute):
+            arguments.insert(0, node.func.value)
+        if node.keywords or not all(_is_selector(a) for a in arguments):
+            raise self.module.error("IQ209", "a query is called with variables and selectors only", node)
+        given = [self.purifier.purify(a) for a in arguments]
+        call = ast.Call(ast.Constant(found.name), [*given, *(name(h) for h in found.hidden)], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def _own_variables(self, comp: _Comp) -> _Comp:
+        """As in Python, a `for` inside binds a variable of its own where the name is in use outside."""
+        targets = {n for g in comp.generators for n in names_in(g.target)} - {"_"}
+        clashing = sorted(n for n in targets if self.is_variable(n))
+        if not clashing:
+            return comp
+        taken = {n for n in names_in(self.comp)} | self.variables | targets | set(self.module.bindings)
+        renaming: dict[str, ast.expr] = {}
+        for identifier in clashing:
+            number = 2
+            while f"{identifier}_{number}" in taken:
+                number += 1
+            taken.add(f"{identifier}_{number}")
+            renaming[identifier] = name(f"{identifier}_{number}")
+        copied = clone(comp)
+        first = copied.generators[0].iter
+        renamed = substitute(copied, renaming)
+        assert isinstance(renamed, ast.SetComp | ast.GeneratorExp | ast.ListComp)
+        renamed.generators[0].iter = first
+        return renamed  # type: ignore[return-value]
+
+    def _check_reachable(self, clauses: Sequence[Membership | Condition]) -> None:
         reached = set(self.params) | set(self.free)
         unreached = unreachable(clauses, reached)
         wanted = self.variables - set(self.params)
@@ -203,4 +363,4 @@ def _pattern_names(node: ast.expr) -> list[str]:
             return []
 
 
-__all__ = ["Body", "CompileError", "read_comprehension", "unreachable"]
+__all__ = ["Body", "CompileError", "Place", "Queries", "read_body", "unreachable"]

@@ -17,7 +17,7 @@ would be dead is never made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
@@ -27,6 +27,9 @@ from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
 from incoq.names import NameSupply
 from incoq.planning.find_covers import Problem, find_covers, occurrence
+
+
+NESTED = (Kind.VALUE, Kind.ANSWER)
 
 
 def define_invariants(
@@ -61,39 +64,68 @@ class _Definer:
         self.graph = demand_graph(self.query, self.strategy == "first-clause")
 
     def define(self) -> list[Invariant]:
-        blocks = []
-        access: dict[tuple[int, tuple[int, ...]], str] = {}
-        for index in range(len(self.query.clauses)):
-            covers = self._covers(index)
-            blocks.append(Block(index, covers, self._guards(index)))
-            for step in covers.best.steps:
-                if step.access is Access.LOOKUP:
-                    access[step.clause, step.key] = self._index(step.clause, step.key).name
         query = self.query
+        needs = [self._need(i) for i, c in enumerate(query.clauses) if c.relation.kind in NESTED]
+        blocks, access = self._blocks(tuple(range(len(query.clauses))))
         head = (*query.demand, *query.rest)
         result = Invariant(
             self.names.fresh(f"r_{query.name}"), Store.RESULT, head, len(query.demand), query.clauses,
-            query.tests, needs_counts(query) or not self.counting, query.name, tuple(blocks),
+            query.tests, query.aggregate is None and (needs_counts(query) or not self.counting), query.name, tuple(blocks),
             depth=1 + max(self.graph.depth.values(), default=0), result=query.result,
             access=tuple(access.items()),
         )  # fmt: skip
-        return [*self.made, result]
+        return [*self.made, *needs, result]
 
-    def _covers(self, index: int) -> Covers:
+    def _blocks(
+        self, chosen: tuple[int, ...]
+    ) -> tuple[list[Block], dict[tuple[int, tuple[int, ...]], str]]:
+        """Maintenance of a head over some clauses of the query, with the indices that it looks up."""
+        blocks = []
+        access: dict[tuple[int, tuple[int, ...]], str] = {}
+        clauses = tuple(self.query.clauses[i] for i in chosen)
+        for position, index in enumerate(chosen):
+            problem = Problem(
+                clauses, frozenset(clauses[position].args), frozenset({position}), self.query.facts,
+                self.query.selectors, self.filtered,
+            )  # fmt: skip
+            covers = find_covers(problem)
+            blocks.append(Block(position, covers, self._guards(index)))
+            for step in covers.best.steps:
+                if step.access is Access.LOOKUP:
+                    access[step.clause, step.key] = self._index(chosen[step.clause], step.key).name
+        return blocks, access
+
+    def _need(self, index: int) -> Invariant:
+        """Demand of a nested query: its parameters, wherever the clauses that bind them are satisfied."""
         clause = self.query.clauses[index]
-        bound = frozenset(clause.args)
-        problem = Problem(
-            self.query.clauses, bound, frozenset({index}), self.query.facts, self.query.selectors,
-            self.filtered,
+        chosen = self._ancestors(clause.source)
+        blocks, access = self._blocks(chosen)
+        return Invariant(
+            self.names.fresh(f"need_{clause.relation.name}"), Store.NEED, clause.source, len(clause.source),
+            tuple(self.query.clauses[i] for i in chosen), (), True, self.query.name, tuple(blocks),
+            depth=max((self.graph.depth[v] for v in clause.source), default=0), access=tuple(access.items()),
+            needed=clause.relation.name,
         )  # fmt: skip
-        return find_covers(problem)
+
+    def _ancestors(self, variables: tuple[str, ...]) -> tuple[int, ...]:
+        """Demand and the clauses that lead from it to the variables."""
+        chosen = {0}
+        pending, seen = list(variables), set()
+        while pending:
+            variable = pending.pop()
+            if variable not in seen:
+                seen.add(variable)
+                for edge in self.graph.incoming(variable):
+                    chosen.add(edge.clause)
+                    pending.extend(self.query.clauses[edge.clause].args)
+        return tuple(sorted(chosen))
 
     # -- tags -------------------------------------------------------------------------------------
 
     def _guards(self, index: int) -> tuple[Guard, ...]:
         """Tests that the update's objects are tagged; implied ones are left out."""
         clause = self.query.clauses[index]
-        if not self.filtered or clause.relation.kind is Kind.DEMAND:
+        if not self.filtered or clause.relation.kind in (Kind.DEMAND, *NESTED):
             return ()
         source = clause.args[0]
         guards = [Guard(self._tag(source).name, source)]
@@ -139,12 +171,14 @@ class _Definer:
         key = (edge.clause, edge.target)
         if key not in self.projections:
             clause = self.query.clauses[edge.clause]
-            source = self._tag(edge.source)
+            clauses: tuple[Clause, ...] = (_joined(clause),)
+            if clause.relation.kind not in NESTED:
+                source = self._tag(edge.sources[0])
+                clauses = (Clause(source.relation, edge.sources), _joined(clause))
             number = occurrence(self.query.clauses, edge.clause) or f"_{clause.relation.name}"
             self.projections[key] = self._make(
                 plain + number if several else plain, Store.TAG, (edge.target,), 1,
-                (Clause(source.relation, (edge.source,)), _joined(clause)), True,
-                depth=self.graph.depth[edge.source] + 1, sets_only=self._watches_content(edge.target),
+                clauses, True, depth=self.graph.depth[edge.target], sets_only=self._watches_content(edge.target),
             )  # fmt: skip
         return self.projections[key]
 
@@ -168,6 +202,8 @@ class _Definer:
         name = self._index_name(clause_index, key, new)
         if clause.relation.kind is Kind.DEMAND:
             identity: object = (self.query.name, "demand", key)
+        elif clause.relation.kind in NESTED:
+            identity = (clause.relation, _shape(clause), key)
         elif self.filtered:
             source = self._tag(clause.args[0])
             clauses = (Clause(source.relation, clause.args[:1]), clause)
@@ -224,7 +260,7 @@ class _Definer:
 
 def _joined(clause: Clause) -> Clause:
     """A watched clause as one that binds: auxiliary values follow it only where it has a value."""
-    return Clause(clause.relation, clause.args, clause.pattern)
+    return replace(clause, watch=False)
 
 
 def _shape(clause: Clause) -> object:

@@ -14,10 +14,10 @@ from incoq.ir.relational import Kind, RelationalQuery
 
 @dataclass(frozen=True)
 class Edge:
-    """Clause number `clause` leads from `source` to `target`, its column `column`."""
+    """Clause number `clause` leads from `sources` to `target`, its column `column`."""
 
     clause: int
-    source: str
+    sources: tuple[str, ...]
     target: str
     column: int
 
@@ -38,14 +38,13 @@ def all_edges(query: RelationalQuery) -> list[Edge]:
     """One edge for each target of each clause but demand."""
     found = []
     for index, clause in enumerate(query.clauses):
-        if clause.relation.kind is Kind.DEMAND or not clause.source:
+        if clause.relation.kind is Kind.DEMAND or (not clause.source and clause.given):
             continue
-        seen: set[str] = set()
+        seen = set(clause.source)
         for column, target in enumerate(clause.args):
-            if column == 0 or target in seen or target == clause.args[0]:
-                continue
-            seen.add(target)
-            found.append(Edge(index, clause.args[0], target, column))
+            if target not in seen:
+                seen.add(target)
+                found.append(Edge(index, clause.source, target, column))
     return found
 
 
@@ -58,14 +57,14 @@ def demand_graph(query: RelationalQuery, first_clause_only: bool = False) -> Dem
     while progress:
         progress = False
         for edge in edges:
-            if edge.source in reached and edge.target not in reached:
+            if set(edge.sources) <= set(reached) and edge.target not in reached:
                 tree.append(edge)
                 reached.append(edge.target)
                 progress = True
     kept = list(tree)
     if not first_clause_only:
         for edge in edges:
-            if edge not in kept and not _reaches(kept, edge.target, edge.source):
+            if edge not in kept and not any(_reaches(kept, edge.target, s) for s in edge.sources):
                 kept.append(edge)
         kept.sort(key=edges.index)
     return DemandGraph(query.demand, tuple(kept), _depths(query.demand, kept))
@@ -79,7 +78,7 @@ def _reaches(edges: list[Edge], start: str, goal: str) -> bool:
             return True
         if vertex not in seen:
             seen.add(vertex)
-            pending.extend(e.target for e in edges if e.source == vertex)
+            pending.extend(e.target for e in edges if vertex in e.sources)
     return False
 
 
@@ -87,9 +86,9 @@ def _depths(roots: tuple[str, ...], edges: list[Edge]) -> dict[str, int]:
     """Longest distance from the roots, so that an edge always leads deeper."""
     depth = dict.fromkeys(roots, 0)
     for edge in edges:
-        depth.setdefault(edge.source, 0)
-        depth.setdefault(edge.target, 0)
+        for vertex in (*edge.sources, edge.target):
+            depth.setdefault(vertex, 0)
     for _ in range(len(depth) + 1):
         for edge in edges:
-            depth[edge.target] = max(depth[edge.target], depth[edge.source] + 1)
+            depth[edge.target] = max((depth[edge.target], *(depth[s] + 1 for s in edge.sources)))
     return depth

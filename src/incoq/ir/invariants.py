@@ -23,6 +23,7 @@ class Store(Enum):
     RESULT = "result"  # map from parameters to the answer
     TAG = "tag"  # set of values; its changes are events
     INDEX = "index"  # map from key columns to the other columns
+    NEED = "need"  # counted combinations for which a nested query is demanded
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Invariant:
     blocks: tuple[Block, ...]
     depth: int = 0  # distance from demand: orders maintenance
     result: Test | None = None
+    needed: str = ""  # of a NEED: the nested query
     sets_only: bool = False  # a tag that only holds sets (watched content)
     access: tuple[tuple[tuple[int, tuple[int, ...]], str], ...] = ()  # (clause, key columns) -> index name
 
@@ -102,6 +104,20 @@ class Plan:
             for block in invariant.blocks
             if invariant.clauses[block.clause].relation == relation
         ]
+
+    def nested_queries(self) -> tuple[RelationalQuery, ...]:
+        """Queries whose answers other queries use, innermost first."""
+        used = {
+            clause.relation.name
+            for query in self.queries
+            for clause in query.clauses
+            if clause.relation.kind in (Kind.VALUE, Kind.ANSWER)
+        }
+        return tuple(q for q in self.queries if q.name in used)
+
+    def needs_of(self, query: str) -> tuple[Invariant, ...]:
+        """The invariants that demand a nested query."""
+        return tuple(i for i in self.invariants if i.store is Store.NEED and i.needed == query)
 
     def fields(self) -> tuple[str, ...]:
         """Fields whose assignments matter."""

@@ -98,8 +98,25 @@ class Keep:
 
 
 @dataclass(frozen=True)
+class Aggregate:
+    """What is made of the elements: `len`, `sum`, `min`, ... of the set, or of the bag of all combinations."""
+
+    kind: str
+    distinct: bool
+    arguments: tuple[Expr, ...] = ()
+
+    def __str__(self) -> str:
+        shown = "".join(f", {a}" for a in self.arguments)
+        return f"{self.kind}({'set' if self.distinct else 'bag'}{shown})"
+
+
+@dataclass(frozen=True)
 class ObjectQuery:
-    """A query with its parameters; `hidden` parameters are the globals it reads, passed at every call."""
+    """A query with its parameters; `hidden` parameters are the globals it reads, passed at every call.
+
+    A nested query is a query of its own whose parameters are the outer variables that it reads; the outer
+    query calls it by name: a call whose function is a string.
+    """
 
     name: str
     params: tuple[str, ...]
@@ -110,6 +127,7 @@ class ObjectQuery:
     keep: Keep
     facts: tuple[Fact, ...]
     position: Position
+    aggregate: Aggregate | None = None
 
     @property
     def all_params(self) -> tuple[str, ...]:
@@ -128,7 +146,10 @@ class ObjectQuery:
     def __str__(self) -> str:
         params = ", ".join(self.params)
         clauses = ", ".join(map(str, self.clauses))
-        return f"{self.name}({params}) = {{{self.result} : {clauses}}}"
+        inside = f"{{{self.result} : {clauses}}}"
+        if self.aggregate is not None:
+            inside = f"{self.aggregate.kind}({inside if self.aggregate.distinct else inside[1:-1]})"
+        return f"{self.name}({params}) = {inside}"
 
 
 def pattern_variables(pattern: Pattern) -> tuple[str, ...]:

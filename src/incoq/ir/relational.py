@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from incoq.ir.expressions import Expr
-from incoq.ir.objects import Fact, Keep, Pattern, TuplePattern, Value, Variable, Wildcard
+from incoq.ir.objects import Aggregate, Fact, Keep, Pattern, TuplePattern, Value, Variable, Wildcard
 
 
 class Kind(Enum):
@@ -24,6 +24,8 @@ class Kind(Enum):
     FIELD = "field"  # (o, x): x is o.f
     MEMBER = "member"  # (s, x): x in s
     CONTENT = "content"  # (s,): watched only: anything about what is in s
+    VALUE = "value"  # (p1, ..., pk, v): v is the value of a nested aggregate for these parameters
+    ANSWER = "answer"  # (p1, ..., pk, x): x is in the answer of a nested set query
     DEMAND = "demand"  # the demanded combinations of a query
     TAG = "tag"  # (v,): a maintained set of values
 
@@ -56,6 +58,7 @@ class Clause:
     args: tuple[str, ...]
     pattern: Pattern | None = None
     watch: bool = False
+    arity: int = 1  # of a nested query: how many parameters
 
     @property
     def source(self) -> tuple[str, ...]:
@@ -64,15 +67,12 @@ class Clause:
             return ()
         if self.watch and self.relation.kind is not Kind.FIELD:
             return ()
-        return self.args[:1]
+        return self.args[: self.given]
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        if self.relation.kind in (Kind.DEMAND, Kind.TAG):
-            return self.args
-        if self.watch and self.relation.kind is not Kind.FIELD:
-            return ()
-        return self.args[1:]
+    def given(self) -> int:
+        """How many leading columns are the source."""
+        return self.arity if self.relation.kind in (Kind.VALUE, Kind.ANSWER) else 1
 
     @property
     def field(self) -> str:
@@ -81,7 +81,7 @@ class Clause:
 
     def __str__(self) -> str:
         if self.pattern is not None and not isinstance(self.pattern, Variable):
-            inner = f"{self.args[0]}, {self.pattern}"
+            inner = ", ".join((*self.args[: self.given], str(self.pattern)))
         else:
             inner = ", ".join(self.args)
         if len(self.args) == 1:
@@ -115,6 +115,8 @@ class RelationalQuery:
     keep: Keep
     facts: tuple[Fact, ...]
     selectors: tuple[tuple[str, str], ...] = field(default=())  # (selector text, variable)
+    aggregate: Aggregate | None = None
+    nested: bool = False  # part of another query: nobody asks it
 
     @property
     def all_params(self) -> tuple[str, ...]:
@@ -129,6 +131,8 @@ class RelationalQuery:
         lines = [f"// parameters: {', '.join(self.all_params) or 'none'}"]
         body = [str(c) for c in self.clauses] + [str(t) for t in self.tests]
         lines.append(f"{{{self.result}: " + ",\n  ".join(body) + "}")
+        if self.aggregate is not None:
+            lines[-1] = f"{self.aggregate} of {lines[-1]}"
         return "\n".join(lines)
 
     def check(self) -> None:

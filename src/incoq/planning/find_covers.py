@@ -132,6 +132,15 @@ class _Search:
                 if not key:
                     return None
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.LARGE))
+            case Kind.VALUE | Kind.ANSWER:
+                given = tuple(range(clause.given))
+                if set(given) <= set(key) and clause.relation.kind is Kind.VALUE:
+                    return Step(index, Access.FORWARD, key, new)
+                if key == given:
+                    return Step(index, Access.SCAN, key, new, self._factor(index, key, new, Size.LARGE))
+                if not key or not self.problem.indexed:
+                    return None
+                return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.LARGE))
             case Kind.DEMAND:
                 access = Access.LOOKUP if key else Access.SCAN
                 return Step(index, access, key, new, self._factor(index, key, new, Size.SMALL))
@@ -167,6 +176,10 @@ def image_text(problem: Problem, index: int, key: tuple[int, ...], new: tuple[in
             return relation
         source, target = _columns(key), _columns(new)
         return f"{relation}.{target}{{{source}={_values(clause, key)}}}"
+    if clause.relation.kind in (Kind.VALUE, Kind.ANSWER):
+        if key == tuple(range(clause.given)):
+            return f"{relation}{{{_values(clause, key)}}}"
+        return f"{relation}.{_columns(new)}{{{_columns(key)}={_values(clause, key)}}}"
     if key == (0,) or not problem.indexed:
         return f"{relation}{{{clause.args[0]}}}"
     prefix = "fil_" if problem.filtered else ""

@@ -14,7 +14,8 @@ watched clause: the test reads it live, and a change of it has the test evaluate
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from incoq.frontend.pure import PURE_BUILTINS, PURE_MODULES, READS_FIELD
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
@@ -41,19 +42,23 @@ from incoq.ir.relational import (
 )
 
 
-def flatten_query(query: ObjectQuery, joins_equalities: bool = True) -> RelationalQuery:
-    """Flatten one query; `joins_equalities` is false where the program defines `__eq__` of its own."""
-    return _Flattener(query, joins_equalities).flatten()
+def flatten_query(
+    query: ObjectQuery, joins_equalities: bool = True, aggregates: Collection[str] = (), nested: bool = False
+) -> RelationalQuery:
+    """Flatten one query; `joins_equalities` is false where the program defines `__eq__` of its own, and
+    `aggregates` names the queries whose calls give one value."""
+    return replace(_Flattener(query, joins_equalities, aggregates).flatten(), nested=nested)
 
 
 @dataclass
 class _Flattener:
     query: ObjectQuery
     joins_equalities: bool
+    aggregates: Collection[str] = ()
     clauses: dict[Clause, None] = field(default_factory=dict)
     selectors: dict[tuple[str, str], str] = field(default_factory=dict)  # (variable, field) -> variable
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
-    tests: list[Test] = field(default_factory=list)
+    tests: list[ast.expr] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
     def flatten(self) -> RelationalQuery:
@@ -74,16 +79,23 @@ class _Flattener:
                 self._test(self._lower(condition, truth=True))
         result = self._lower(query.result.node, truth=False)
         clauses = [demand, *self.clauses]
-        return _renamed(query, clauses, self.tests, _make_test(result), renaming, self.selectors)
+        bound = {v for clause in clauses for v in clause.args}
+        tests = [_make_test(node, bound) for node in self.tests]
+        return _renamed(query, clauses, tests, _make_test(result, bound), renaming, self.selectors)
 
     # -- memberships ------------------------------------------------------------------------------
 
     def _membership(self, clause: Membership) -> None:
-        source = self._selector(clause.source.node)
         pattern = self._flat_pattern(clause.pattern)
         columns = pattern_columns(pattern, [])
         shown = None if isinstance(pattern, Variable) else pattern
-        self.clauses.setdefault(Clause(MEMBER, (source, *columns), shown))
+        match clause.source.node:
+            case ast.Call(func=ast.Constant(value=called), args=args):
+                given = tuple(self._selector(a) for a in args)
+                relation = Relation(Kind.ANSWER, str(called))
+                self.clauses.setdefault(Clause(relation, (*given, *columns), shown, arity=len(given)))
+            case source:
+                self.clauses.setdefault(Clause(MEMBER, (self._selector(source), *columns), shown))
 
     def _flat_pattern(self, pattern: Pattern) -> Pattern:
         match pattern:
@@ -142,6 +154,9 @@ class _Flattener:
                 self._strict(first)
             case ast.Attribute() if selector_root(node) is not None:
                 self._selector(node)
+            case ast.Call(func=ast.Constant(), args=args):
+                for argument in args:
+                    self._selector(argument)
             case ast.Call(func=func, args=args, keywords=keywords):
                 if _reads_field(node):
                     self._strict(args[0])
@@ -184,6 +199,8 @@ class _Flattener:
                         self._watch_membership(previous, right)
                     previous = right
                 return ast.Compare(lowered[0], ops, lowered[1:])
+            case ast.Call(func=ast.Constant(value=called), args=args):
+                return name(self._nested_value(str(called), args))
             case ast.Call(args=[argument, *_]) if _reads_field(node):
                 assert isinstance(node.args[1], ast.Constant)
                 if selector_root(argument) is None:
@@ -209,6 +226,16 @@ class _Flattener:
                     elif isinstance(value, list):
                         setattr(copied, key, [self._lower_item(v) for v in value])
                 return copied
+
+    def _nested_value(self, called: str, args: list[ast.expr]) -> str:
+        """The variable that holds the value of a nested aggregate."""
+        given = tuple(self._selector(a) for a in args)
+        for clause in self.clauses:
+            if clause.relation == Relation(Kind.VALUE, called) and clause.args[:-1] == given:
+                return clause.args[-1]
+        value = self._fresh(called, plain=True)
+        self.clauses.setdefault(Clause(Relation(Kind.VALUE, called), (*given, value), arity=len(given)))
+        return value
 
     def _lower_item(self, item: object) -> object:
         if isinstance(item, ast.keyword):
@@ -278,15 +305,15 @@ class _Flattener:
             if left != right:
                 keep, drop = sorted((left, right), key=lambda v: (rank.get(v, len(rank)), v))
                 if keep in self.query.all_params and drop in self.query.all_params:
-                    self.tests.append(_make_test(ast.Compare(name(left), [ast.Eq()], [name(right)])))
+                    self._test(ast.Compare(name(left), [ast.Eq()], [name(right)]))
                     continue
                 leader[drop] = keep
             kept = find(left)
-            self.tests.append(_make_test(ast.Compare(name(kept), [ast.Eq()], [name(kept)])))
+            self._test(ast.Compare(name(kept), [ast.Eq()], [name(kept)]))
         return {v: find(v) for v in leader}
 
     def _test(self, node: ast.expr) -> None:
-        self.tests.append(_make_test(node))
+        self.tests.append(node)
 
 
 def _renamed(
@@ -303,7 +330,8 @@ def _renamed(
     def rename_test(test: Test) -> Test:
         if not test.names & renaming.keys():
             return test
-        return _make_test(substitute(test.expr.node, {v: name(k) for v, k in renaming.items()}))
+        node = substitute(test.expr.node, {v: name(k) for v, k in renaming.items()})
+        return _make_test(node, set(map(of, test.names)))
 
     def rename_pattern(pattern: Pattern | None) -> Pattern | None:
         match pattern:
@@ -314,9 +342,8 @@ def _renamed(
         return pattern
 
     def rename_clause(clause: Clause) -> Clause:
-        return Clause(
-            clause.relation, tuple(map(of, clause.args)), rename_pattern(clause.pattern), clause.watch
-        )
+        args, pattern = tuple(map(of, clause.args)), rename_pattern(clause.pattern)
+        return replace(clause, args=args, pattern=pattern)
 
     renamed = dict.fromkeys(map(rename_clause, clauses))
     joined = {(c.relation, c.args) for c in renamed if not c.watch and c.relation.kind is Kind.FIELD}
@@ -325,7 +352,7 @@ def _renamed(
     texts = tuple((_selector_text(selectors, key), of(v)) for key, v in selectors.items())
     flat = RelationalQuery(
         query.name, query.params, query.hidden, query.demand, rename_test(result), tuple(kept),
-        tuple(unique_tests), query.keep, query.facts, texts,
+        tuple(unique_tests), query.keep, query.facts, texts, query.aggregate,
     )  # fmt: skip
     flat.check()
     return flat
@@ -342,22 +369,9 @@ def _selector_text(selectors: dict[tuple[str, str], str], key: tuple[str, str]) 
 _FUNCTIONS = frozenset({*PURE_BUILTINS, *PURE_MODULES, *READS_FIELD, "len"})
 
 
-def _make_test(node: ast.expr) -> Test:
+def _make_test(node: ast.expr, variables: Collection[str]) -> Test:
     ast.fix_missing_locations(node)
-    return Test(Expr.of(node), _variables_read(node))
-
-
-def _variables_read(node: ast.AST) -> frozenset[str]:
-    if isinstance(node, ast.Call):
-        inner: list[ast.AST] = [*node.args, *(k.value for k in node.keywords)]
-        if isinstance(node.func, ast.Attribute) and not (
-            isinstance(node.func.value, ast.Name) and node.func.value.id in PURE_MODULES
-        ):
-            inner.append(node.func.value)
-        return frozenset().union(*map(_variables_read, inner))
-    if isinstance(node, ast.Name):
-        return frozenset({node.id})
-    return frozenset().union(*map(_variables_read, ast.iter_child_nodes(node)))
+    return Test(Expr.of(node), names_in(node) & frozenset(variables))
 
 
 def _read_names(query: ObjectQuery) -> set[str]:

@@ -111,6 +111,8 @@ class Execution:
         self.program = program
         self.counters = counters or Counters()
         self.world: dict[str, Any] = {}
+        self.sets: list[Any] = []
+        self.objects: list[Any] = []
         self.step_number = 0
         self.kept: tuple[Any, frozenset[Any]] | None = None
         self.last: dict[tuple[str, tuple[Any, ...]], Any] = {}
@@ -120,6 +122,7 @@ class Execution:
         if mode == "uncompiled":
             self.live = load(text, "live")
             self.checker: Any = None
+            self.extra_space: Callable[[dict[str, Any]], int] | None = None
         else:
             self.live, self.checker = self.load_compiled(text, mode, strategy)
         helpers = {k: self.plain[k] for k in ("odd", "number", "pair")}
@@ -144,9 +147,11 @@ class Execution:
         except Exception as error:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
         try:
-            checker = importlib.import_module("incoq.verify").Checker(compiled, live)
+            verify = importlib.import_module("incoq.verify")
+            checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
         except (ImportError, AttributeError):
             checker = None
+        self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
         return live, checker
 
     def evaluator(self) -> Callable[..., Any] | None:
@@ -170,6 +175,21 @@ class Execution:
                 raise
         if self.checker is not None:
             self.verify()
+        if self.extra_space is not None:
+            self.release_all(self.extra_space)
+
+    def release_all(self, extra_space: Callable[[dict[str, Any]], int]) -> None:
+        """Without demand there is no extra space left."""
+        for asked in self.asked.values():
+            handle = self.handle(asked.spec)
+            try:
+                for combination in list(handle.demanded):
+                    handle.release(*combination)
+            except Exception as error:
+                refuse(error)
+                raise Failure("exception", f"releasing all raised {type(error).__name__}: {error}") from error
+        if extra_space(self.live):
+            raise Failure("space", f"{extra_space(self.live)} elements are left when all demand is released")
 
     def step(self, op: Op) -> None:
         """One operation, then every comparison."""
@@ -195,7 +215,9 @@ class Execution:
         args = tuple(map(self.resolve, op.args))
         match op.kind:
             case "new":
-                self.world[op.target] = self.live[op.name](*args)
+                thing = self.world[op.target] = self.live[op.name](*args)
+                if not isinstance(thing, (list, dict)):
+                    (self.sets if isinstance(thing, set) else self.objects).append(thing)
             case "ask":
                 self.asked_for(op, args)
             case "demand" | "release":

@@ -1,0 +1,182 @@
+"""The command line: `incoq compile`, `run`, `explain` and `verify`.
+
+Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
+usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from incoq.compile import Compiled
+
+PASS_ARGUMENTS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose what is maintained."""
+    command = click.option(
+        "--strategy", type=click.Choice(["tags", "first-clause"]), default="tags", show_default=True,
+        help="How demand is propagated in filtered mode.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--mode", type=click.Choice(["filtered", "incremental"]), default="filtered", show_default=True,
+        help="Maintain over what the demand reaches, or over all data.",
+    )(command)  # fmt: skip
+
+
+PROGRAM = click.argument("program", type=click.Path(path_type=Path))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="incoq")
+def main() -> None:
+    """Queries over live Python objects and sets, compiled to code that keeps their answers up to date.
+
+    PROGRAM is a Python file or a directory, whose modules are compiled together.
+    """
+
+
+@main.command("compile")
+@PROGRAM
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path),
+    help="The file, or for a directory the directory, to write.",
+)  # fmt: skip
+@_planning
+def compile_(program: Path, output: Path, mode: str, strategy: str) -> None:
+    """Write the standalone program, which runs without incoq."""
+    with _reported(program):
+        from incoq.output import check_output, write_program
+
+        if program.is_dir() and output.exists() and not output.is_dir():
+            raise click.BadParameter(f"{output} is not a directory", param_hint="-o")
+        check_output(program, output)
+        compiled = _compiled(program, mode, strategy)
+        for written in write_program(compiled, program, output):
+            click.echo(f"wrote {written}", err=True)
+
+
+@main.command(context_settings=PASS_ARGUMENTS)
+@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@_planning
+@PROGRAM
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, strategy: str) -> None:
+    """Compile PROGRAM in memory and run it with ARGS."""
+    with _reported(program):
+        from incoq.loading import LoadedProgram
+
+        loaded = LoadedProgram(_compiled(program, mode, strategy))
+        with _traced():
+            loaded.run(args, entry)
+
+
+@main.command()
+@PROGRAM
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
+@_planning
+def explain(program: Path, as_json: bool, mode: str, strategy: str) -> None:
+    """Show what is maintained, how it was chosen and what every update costs."""
+    with _reported(program):
+        from incoq.explain import explain_json, explain_text
+
+        compiled = _compiled(program, mode, strategy, quiet=True)
+        if as_json:
+            import json
+
+            click.echo(json.dumps(explain_json(compiled), indent=2, ensure_ascii=False))
+        else:
+            click.echo(explain_text(compiled, color=sys.stdout.isatty()), nl=False)
+
+
+@main.command(context_settings=PASS_ARGUMENTS)
+@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@click.option(
+    "--every", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    help="Check after every N-th update or query.",
+)  # fmt: skip
+@_planning
+@PROGRAM
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def verify(
+    program: Path, args: tuple[str, ...], entry: str | None, every: int, mode: str, strategy: str
+) -> None:
+    """Run PROGRAM with ARGS; after each update and query check every answer and invariant."""
+    with _reported(program):
+        from incoq.verified_run import VerifiedRun
+
+        verified = VerifiedRun(_compiled(program, mode, strategy), every)
+        try:
+            with _traced():
+                verified.run(args, entry)
+            verified.final_check()
+        finally:
+            click.echo(verified.summary(), err=True)
+
+
+def _compiled(program: Path, mode: str, strategy: str, quiet: bool = False) -> Compiled:
+    """Compile, and show the advice about the program."""
+    from incoq.compile import compile_path
+    from incoq.output import left_out
+
+    compiled = compile_path(program, mode, strategy)
+    if not quiet:
+        for notice in (*compiled.notices, *left_out(compiled)):
+            click.echo(str(notice), err=True)
+    return compiled
+
+
+@contextmanager
+def _reported(program: Path) -> Iterator[None]:
+    """Show a fault of the program, or one of ours, and end with status 1; never a traceback of ours."""
+    from incoq.errors import CompileError, Position
+
+    try:
+        yield
+    except CompileError as error:
+        if error.position is None:
+            error = CompileError(error.code, error.message, Position(str(program), 1, 1))
+        click.echo(error.render(), err=True)
+        sys.exit(1)
+    except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        if os.environ.get("INCOQ_TRACEBACK"):
+            raise
+        click.echo(f"{program}:1:1: internal error: {type(error).__name__}: {error}", err=True)
+        click.echo(
+            "  help: please report it with the program; INCOQ_TRACEBACK=1 shows the traceback", err=True
+        )
+        sys.exit(1)
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    """Show an exception of the program as Python would: without the frames that started it."""
+    try:
+        yield
+    except Exception as error:
+        from incoq.errors import CompileError
+        from incoq.verify import Difference
+
+        if isinstance(error, CompileError | Difference):
+            raise
+        traceback = error.__traceback__
+        ours = str(Path(__file__).parent)
+        while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(ours):
+            traceback = traceback.tb_next
+        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""Aggregates, embedded into compiled programs as source: one small class each.
+
+A class says how an element is added and deleted, what that costs, and what the empty case is. To add an
+aggregate, add its class here and its form to `frontend/read_aggregate.py`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+
+class Len:
+    """How many elements. Add and delete O(1); empty: 0."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def add(self, x: Any) -> None:
+        self.n += 1
+
+    def remove(self, x: Any) -> None:
+        self.n -= 1
+
+    def value(self) -> Any:
+        return self.n
+
+
+class Exists(Len):
+    """Whether there is an element. Add and delete O(1); empty: False."""
+
+    def value(self) -> Any:
+        return self.n > 0
+
+
+class Any_(Len):
+    """Whether some element is true. Add and delete O(1); empty: False."""
+
+    def add(self, x: Any) -> None:
+        if x:
+            self.n += 1
+
+    def remove(self, x: Any) -> None:
+        if x:
+            self.n -= 1
+
+    def value(self) -> Any:
+        return self.n > 0
+
+
+class All_(Len):
+    """Whether no element is false. Add and delete O(1); empty: True."""
+
+    def add(self, x: Any) -> None:
+        if not x:
+            self.n += 1
+
+    def remove(self, x: Any) -> None:
+        if not x:
+            self.n -= 1
+
+    def value(self) -> Any:
+        return self.n == 0
+
+
+class Sum:
+    """The sum. Add and delete O(1); empty: 0. Floats are summed exactly, so that nothing drifts."""
+
+    def __init__(self) -> None:
+        self.whole = 0
+        self.exact = Fraction(0)
+        self.floats = 0
+        self.others: list[Any] = []
+
+    def add(self, x: Any) -> None:
+        if isinstance(x, int):
+            self.whole += x
+        elif isinstance(x, float) and x - x == 0.0:
+            self.exact += Fraction(x)
+            self.floats += 1
+        else:
+            self.others.append(x)
+
+    def remove(self, x: Any) -> None:
+        if isinstance(x, int):
+            self.whole -= x
+        elif isinstance(x, float) and x - x == 0.0:
+            self.exact -= Fraction(x)
+            self.floats -= 1
+        else:
+            self.others.remove(x)
+
+    def value(self) -> Any:
+        total: Any = float(self.whole + self.exact) if self.floats else self.whole
+        return sum(self.others, total) if self.others else total
+
+
+class Mean(Sum):
+    """The arithmetic mean. Add and delete O(1); empty: an error, as `statistics.mean` gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n = 0
+
+    def add(self, x: Any) -> None:
+        super().add(x)
+        self.n += 1
+
+    def remove(self, x: Any) -> None:
+        super().remove(x)
+        self.n -= 1
+
+    def value(self) -> Any:
+        if not self.n:
+            raise ValueError("mean requires at least one data point")
+        if self.others:
+            return sum(self.others, self.whole + self.exact) / self.n
+        if self.floats:
+            return float((self.whole + self.exact) / self.n)
+        mean = Fraction(self.whole, self.n)
+        return mean.numerator if mean.denominator == 1 else mean.numerator / mean.denominator
+
+
+class Ordered:
+    """Counts of the elements, and a heap of them; deleted ones leave the heap when they come up."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Any, int] = {}
+        self.heap: list[Any] = []
+        self.sortable = True
+
+    def add(self, x: Any) -> None:
+        count = self.counts.get(x, 0)
+        self.counts[x] = count + 1
+        if not count and self.sortable:
+            try:
+                heapq.heappush(self.heap, self.entry(x))
+            except TypeError:
+                self.sortable = False  # the answer says so, as Python would
+        if len(self.heap) > 32 and len(self.heap) > 4 * len(self.counts):
+            self.rebuild()
+
+    def remove(self, x: Any) -> None:
+        count = self.counts[x]
+        if count > 1:
+            self.counts[x] = count - 1
+        else:
+            del self.counts[x]
+            if not self.counts:
+                self.heap, self.sortable = [], True
+
+    def rebuild(self) -> None:
+        try:
+            self.heap = [self.entry(x) for x in self.counts]
+            heapq.heapify(self.heap)
+        except TypeError:
+            self.sortable = False
+
+    def entry(self, x: Any) -> Any:
+        return x
+
+    def element(self, entry: Any) -> Any:
+        return entry
+
+    def first(self) -> Any:
+        while self.element(self.heap[0]) not in self.counts:
+            heapq.heappop(self.heap)
+        return self.element(self.heap[0])
+
+
+NOTHING: Any = object()
+
+
+class Min(Ordered):
+    """The smallest element. Add and delete O(log n); empty: the default, or an error."""
+
+    def __init__(self, default: Any = NOTHING) -> None:
+        super().__init__()
+        self.default = default
+
+    def value(self) -> Any:
+        if not self.counts:
+            if self.default is NOTHING:
+                raise ValueError("min() arg is an empty sequence")
+            return self.default
+        return self.first() if self.sortable else min(self.counts)
+
+
+class Greater:
+    """An element in the reverse order."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(other.x < self.x)
+
+
+class Max(Ordered):
+    """The largest element. Add and delete O(log n); empty: the default, or an error."""
+
+    def __init__(self, default: Any = NOTHING) -> None:
+        super().__init__()
+        self.default = default
+
+    def entry(self, x: Any) -> Any:
+        return Greater(x)
+
+    def element(self, entry: Any) -> Any:
+        return entry.x
+
+    def value(self) -> Any:
+        if not self.counts:
+            if self.default is NOTHING:
+                raise ValueError("max() arg is an empty sequence")
+            return self.default
+        return self.first() if self.sortable else max(self.counts)
+
+
+class Smallest(Ordered):
+    """The k smallest elements as a list. Add and delete O(log n), asking O(n log k); empty: []."""
+
+    def __init__(self, k: int) -> None:
+        super().__init__()
+        self.k = k
+
+    def value(self) -> Any:
+        return heapq.nsmallest(self.k, self.all())
+
+    def all(self) -> Iterable[Any]:
+        return (x for x, count in self.counts.items() for _ in range(count))
+
+
+class Value:
+    """The value of an expression; it is missing where evaluating it raised."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def add(self, x: Any) -> None:
+        self.values.append(x)
+
+    def remove(self, x: Any) -> None:
+        self.values.pop()
+
+    def value(self) -> Any:
+        if not self.values:
+            raise ValueError("the expression has no value")
+        return self.values[0]
+
+
+class Distinct:
+    """Gives an aggregate each element once, however many combinations have it."""
+
+    def __init__(self, aggregate: Any) -> None:
+        self.aggregate = aggregate
+        self.counts: dict[Any, int] = {}
+
+    def add(self, x: Any) -> None:
+        count = self.counts.get(x, 0)
+        self.counts[x] = count + 1
+        if not count:
+            self.aggregate.add(x)
+
+    def remove(self, x: Any) -> None:
+        count = self.counts[x]
+        if count == 1:
+            del self.counts[x]
+            self.aggregate.remove(x)
+        else:
+            self.counts[x] = count - 1
+
+    def value(self) -> Any:
+        return self.aggregate.value()
+
+
+CLASSES = {
+    "len": "Len",
+    "sum": "Sum",
+    "any": "Any_",
+    "all": "All_",
+    "min": "Min",
+    "max": "Max",
+    "mean": "Mean",
+    "smallest": "Smallest",
+    "exists": "Exists",
+    "value": "Value",
+}

@@ -1,0 +1,201 @@
+"""Load a compiled program in memory: what `run` and `verify` execute.
+
+The new text of a module is compiled with the positions of the original, so that tracebacks and debuggers
+show the lines of the user's own files. The support code is a module of its own, its text in `linecache`.
+
+Before:    set_loc("Oslo", ann)        line 31 of the new text
+After:     ann.loc = "Oslo"            line 24 of the user's file, in every traceback
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import importlib.abc
+import importlib.machinery
+import linecache
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from incoq.codegen.build_package import (
+    is_package,
+    names_needed,
+    relative_path,
+    standalone_support,
+    support_module,
+)
+from incoq.codegen.build_program import RewrittenModule
+from incoq.codegen.text_edits import SourceText
+from incoq.compile import Compiled
+from incoq.errors import CompileError
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class LoadedProgram:
+    """A compiled program in this process: its support module, and its modules as they get imported."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.support = self._support_module()
+        self.globals: dict[Path, dict[str, Any]] = {}  # file -> namespace of its module
+        self._modules = {_real(m.module.filename): m for m in compiled.modules}
+
+    def _support_module(self) -> ModuleType:
+        program = self.compiled.program
+        text = standalone_support(program, self.compiled.support)
+        filename = f"<incoq support of {Path(program.modules[0].filename).name}>"
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        module = ModuleType(support_module(program))
+        module.__file__ = filename
+        sys.modules[module.__name__] = module
+        exec(compile(text, filename, "exec", dont_inherit=True), module.__dict__)
+        return module
+
+    def namespace(self, filename: str) -> dict[str, Any]:
+        """The names of the module of a file; empty until it is imported."""
+        return self.globals.get(_real(filename), {})
+
+    def run(self, argv: Sequence[str], entry: str | None = None) -> None:
+        """Execute the program as `__main__`, as `python PROGRAM ARGS` would; its exceptions pass through."""
+        rewritten = self._entry(entry)
+        script = Path(rewritten.module.filename)
+        program = self.compiled.program
+        main = ModuleType("__main__")
+        main.__file__ = str(script)
+        sys.argv = [str(script), *argv]
+        folder = script.parent
+        if is_package(program):
+            assert program.root is not None
+            package = ".".join([program.root.resolve().name, *relative_path(program, rewritten).parts[:-1]])
+            main.__package__ = package
+            folder = program.root.resolve().parent
+        sys.path.insert(0, str(folder))
+        sys.meta_path.insert(0, _Finder(self))
+        sys.modules["__main__"] = main
+        self.execute(rewritten, main)
+
+    def execute(self, rewritten: RewrittenModule, module: ModuleType) -> None:
+        """Run a module's code in its namespace, the names of the support code provided."""
+        namespace = module.__dict__
+        self.globals[_real(rewritten.module.filename)] = namespace
+        for name in names_needed(rewritten, self.compiled.support):
+            namespace[name] = getattr(self.support, name)
+        exec(code_with_original_positions(rewritten), namespace)
+
+    def module_of(self, origin: str) -> RewrittenModule | None:
+        """The module of the program that a file is."""
+        return self._modules.get(_real(origin))
+
+    def _entry(self, entry: str | None) -> RewrittenModule:
+        program = self.compiled.program
+        if program.root is None:
+            return self.compiled.modules[0]
+        wanted = (entry or "__main__").removesuffix(".py").replace("\\", "/").replace("/", ".")
+        for rewritten in self.compiled.modules:
+            if rewritten.module.name == wanted:
+                return rewritten
+        raise CompileError("IQ100", f"no module `{wanted}` to run in {program.root}; name one with --entry")
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds modules where Python finds them, and gives those of the program their compiled code."""
+
+    def __init__(self, program: LoadedProgram) -> None:
+        self.program = program
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or not spec.has_location or spec.origin is None:
+            return None
+        rewritten = self.program.module_of(spec.origin)
+        if rewritten is None:
+            return None
+        spec.loader = _Loader(self.program, rewritten)
+        return spec
+
+
+class _Loader(importlib.abc.InspectLoader):
+    def __init__(self, program: LoadedProgram, rewritten: RewrittenModule) -> None:
+        self.program, self.rewritten = program, rewritten
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.program.execute(self.rewritten, module)
+
+    def get_source(self, fullname: str) -> str:
+        return self.rewritten.module.source
+
+    def is_package(self, fullname: str) -> bool:
+        return self.rewritten.module.is_package
+
+
+def _real(filename: str) -> Path:
+    return Path(filename).resolve()
+
+
+# -- positions ---------------------------------------------------------------------------------------------
+
+
+def code_with_original_positions(rewritten: RewrittenModule) -> CodeType:
+    """The new text of a module compiled with the lines and columns of the original text."""
+    tree = ast.parse(rewritten.text)
+    move = _mover(rewritten)
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            move(node)
+    return compile(tree, rewritten.module.filename, "exec", dont_inherit=True)
+
+
+def _mover(rewritten: RewrittenModule) -> Callable[[Any], None]:
+    """A function that gives a node of the new text the place it has, or comes from, in the original."""
+    new, source = SourceText(rewritten.text), rewritten.module.source
+    starts = [0, *(found.end() for found in _NEWLINE.finditer(source))]
+    edges: list[int] = []  # where each stretch of the new text begins,
+    stretches: list[tuple[int, int, str | None]] = []  # what part of the original it stands for, its new text
+    at = old = 0
+    for edit in sorted(rewritten.edits, key=lambda e: (e.start, e.end)):
+        edges += [at, at + edit.start - old]
+        stretches += [(old, edit.start, None), (edit.start, edit.end, edit.text)]
+        at += edit.start - old + len(edit.text)
+        old = edit.end
+    edges.append(at)
+    stretches.append((old, len(source), None))
+
+    def original(offset: int, is_end: bool) -> tuple[int, int]:
+        probe = offset - 1 if is_end and offset else offset  # an end belongs to the character before it
+        number = bisect.bisect_right(edges, probe) - 1
+        start, end, text = stretches[number]
+        if text is None:
+            place = min(start + offset - edges[number], end)
+        else:
+            place = _within(source, start, end, text[: probe - edges[number]], is_end)
+        line = bisect.bisect_right(starts, place) - 1
+        return line + 1, len(source[starts[line] : place].encode())
+
+    def move(node: Any) -> None:
+        start = original(new.start(node), False)
+        end = max(start, original(new.end(node), True))
+        node.lineno, node.col_offset = start
+        node.end_lineno, node.end_col_offset = end
+
+    return move
+
+
+def _within(source: str, start: int, end: int, before: str, is_end: bool) -> int:
+    """The place in an edited part of the original: of the line that corresponds, its begin or its end."""
+    lines = source[start:end].splitlines(keepends=True)
+    number = min(len(_NEWLINE.findall(before)), len(lines) - 1)
+    if number < 0:
+        return start
+    begin = start + sum(map(len, lines[:number]))
+    line = lines[number].rstrip()
+    return begin + len(line) if is_end else begin + len(line) - len(line.lstrip())

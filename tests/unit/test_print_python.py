@@ -1,0 +1,107 @@
+"""Generated statements print as the text that they mean, with their comments."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from incoq.codegen.print_python import print_python
+from incoq.codegen.quote import commented, quote, quote_expr, trailing
+from incoq.ir.expressions import name
+
+SNIPPETS = [
+    "x = 1\n",
+    "for a, b in m.get(k, ()):\n    f(a)\nelse:\n    g(b)\n",
+    "while x:\n    x = h(x)\n",
+    "if a:\n    f()\nelif b:\n    g()\nelse:\n    h()\n",
+    "if a:\n    f()\nelse:\n    g()\n    if b:\n        h()\n",
+    "try:\n    f()\nexcept (A, B) as e:\n    g(e)\nexcept C:\n    pass\nelse:\n    h()\nfinally:\n    i()\n",
+    'def f(a, /, b=1, *c, d, **e):\n    """Says what."""\n    return a\n',
+    "class A(B, C):\n    x = 1\n\n    def f(self):\n        pass\n",
+    "@d\ndef f():\n    pass\n",
+    "del a[b], c.d\n",
+    "global g\n",
+    "raise E from None\n",
+]
+
+
+@pytest.mark.parametrize("text", SNIPPETS)
+def test_what_is_printed_parses_to_what_was_printed(text: str) -> None:
+    tree = ast.parse(text)
+    printed = print_python(tree.body)
+    assert ast.dump(ast.parse(printed)) == ast.dump(ast.parse(text))
+
+
+@pytest.mark.parametrize("text", SNIPPETS)
+def test_printing_is_steady(text: str) -> None:
+    once = print_python(ast.parse(text).body)
+    assert print_python(ast.parse(once).body) == once
+
+
+def test_a_string_of_many_lines_survives() -> None:
+    text = "x = 'a\\nb'\ny = '''c\n  d'''\n"
+    printed = print_python(ast.parse("def f():\n    x = 'a\\nb'\n    y = 'c\\n  d'\n    return (x, y)\n").body)
+    namespace: dict[str, object] = {}
+    exec(printed, namespace)
+    assert namespace["f"]() == ("a\nb", "c\n  d")  # type: ignore[operator]
+    assert print_python(ast.parse(text).body).startswith("x = ")
+
+
+@pytest.mark.parametrize("doc", ['ends with "', 'holds """ inside', "a \\ backslash", "two\nlines", "plain"])
+def test_any_docstring_survives(doc: str) -> None:
+    function = quote("def f():\n    pass")[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.body.insert(0, ast.Expr(ast.Constant(doc)))
+    parsed = ast.parse(print_python([function])).body[0]
+    assert isinstance(parsed, ast.FunctionDef)
+    assert (ast.get_docstring(parsed, clean=False) or "").rstrip() == doc
+
+
+def test_comments_stand_before_and_behind_a_statement() -> None:
+    loop = quote("for x in s:\n    f(x)")
+    text = print_python(trailing(commented(loop, "r = {x : x in s}", "kept"), "#s"))
+    assert text == "# r = {x : x in s}\n# kept\nfor x in s:  # #s\n    f(x)\n"
+
+
+def test_a_commented_if_is_not_folded_into_elif() -> None:
+    [outer] = quote("if a:\n    f()\nelse:\n    if b:\n        g()")
+    assert isinstance(outer, ast.If)
+    commented(outer.orelse, "why")
+    text = print_python([outer])
+    assert "# why" in text
+    assert "elif" not in text
+
+
+def test_definitions_are_set_apart_by_two_lines() -> None:
+    text = print_python(quote("x = 1\ndef f():\n    pass\ndef g():\n    pass\ny = 2"))
+    assert "\n\n\ndef g" in text
+    assert "\n\n\n\n" not in text
+
+
+# Quasi-quotation
+
+
+def test_a_hole_takes_an_expression_a_name_or_statements() -> None:
+    filled = quote("if X in TAG:\n    BODY", X=quote_expr("a.b"), TAG="tag_u", BODY=quote("f()\ng()"))
+    assert print_python(filled) == "if a.b in tag_u:\n    f()\n    g()\n"
+
+
+def test_holes_name_functions_arguments_and_attributes() -> None:
+    filled = quote("def F(A):\n    return A.ATTR", F="get", A="o", ATTR="loc")
+    assert print_python(filled) == "def get(o):\n    return o.loc\n"
+
+
+def test_a_snippet_is_not_changed_by_filling_it() -> None:
+    first = print_python(quote("X = Y", X="a", Y=name("b")))
+    second = print_python(quote("X = Y", X="c", Y=name("d")))
+    assert (first, second) == ("a = b\n", "c = d\n")
+
+
+def test_what_fills_a_hole_is_not_filled_again() -> None:
+    assert ast.unparse(quote_expr("f(X, Y)", X=name("Y"), Y=name("X"))) == "f(Y, X)"
+
+
+def test_comments_of_statements_in_a_hole_are_kept() -> None:
+    inner = commented(quote("f()"), "why")
+    assert "# why" in print_python(quote("if a:\n    BODY", BODY=inner))
