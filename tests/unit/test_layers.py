@@ -19,7 +19,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("invariants",),
     ("codegen", "spark"),
     ("compile",),
-    ("verify", "explain", "loading", "stats"),
+    ("explain", "loading", "output", "stats", "verify", "verify_tests"),
     ("cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -73,8 +73,8 @@ def test_siblings_of_one_level_do_not_import_each_other() -> None:
         for other in sorted(imported(path))
         if layer(other) != layer(module) and LEVEL.get(layer(other)) == LEVEL[layer(module)]
     ]
-    allowed = {"loading", "cli", "explain", "verify", "stats"}
-    assert [w for w in wrong if layer(w.split()[0]) not in allowed] == []
+    doors = set(LAYERS[-2])  # they may use one another
+    assert [w for w in wrong if layer(w.split()[0]) not in doors] == []
 
 
 def test_what_programs_run_imports_nothing_of_the_compiler() -> None:

@@ -153,7 +153,11 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     changed = {k: v for k, v in names.items() if k != v}
     if isinstance(node, ast.ImportFrom | ast.Import):
         aliases = [ast.alias(a.name, names[a.asname or a.name]) for a in node.names]
-        return ast.ImportFrom(node.module, aliases, 0) if isinstance(node, ast.ImportFrom) else ast.Import(aliases)
+        return (
+            ast.ImportFrom(node.module, aliases, 0)
+            if isinstance(node, ast.ImportFrom)
+            else ast.Import(aliases)
+        )
     if isinstance(node, ast.ClassDef):
         body = [_renamed_inner(s, changed) for s in node.body]
         bases = [substitute(b, {k: name(v) for k, v in changed.items()}) for b in node.bases]
@@ -183,10 +187,10 @@ def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
 def _insert_methods(
     node: ast.ClassDef, methods: dict[str, list[ast.stmt]], renderer: EventRenderer, incremental: bool
 ) -> None:
-    element = renderer.renderer.supply_local("x")
+    source, element = renderer.renderer.supply_local("s"), renderer.renderer.supply_local("x")
     for number, statement in enumerate(node.body):
         if isinstance(statement, ast.FunctionDef) and statement.name in methods:
-            arguments = ast.arguments([ast.arg("self"), ast.arg(element)], [], None, [], [], None, [])
+            arguments = ast.arguments([ast.arg(source), ast.arg(element)], [], None, [], [], None, [])
             doc = ast.Expr(ast.Constant(f"{renderer.set_cost()}"))
             node.body[number] = ast.FunctionDef(
                 statement.name, arguments, [doc, *methods[statement.name]], []
@@ -263,15 +267,17 @@ class _Asking:
         }  # fmt: skip
         begin = ast.Call(name(self.events.demanders[query.name]), [name(p) for p in demand], [])
         end = ast.Call(name(self.events.releasers[query.name]), [name(p) for p in demand], [])
-        find = self._find(query, begin, end, holes)
+        find = self._find(query, key, begin, end, holes)
         rest = [local(p) for p in query.rest]
         if rest:
-            find += quote("A = A.get(P, ())", P=_tuple(rest), **holes)
+            nothing = ast.Tuple([], ast.Load()) if query.aggregate is None else ast.Constant(None)
+            find += quote("A = A.get(P, NOTHING)", P=_tuple(rest), NOTHING=nothing, **holes)
+            if query.aggregate is not None:
+                find += quote("if A is None:\n    A = EMPTY", EMPTY=self.events.empty(query, result), **holes)
         if query.aggregate is not None:
             find += quote("A = A.value()", **holes)
         asked = self.events.asked.get(query.name)
         if asked is not None:
-            find += quote("Q[K] = None", Q=asked, K=key)
             self.stores += quote("Q = {}", Q=asked)
         body = quote(
             "def ASK():\n"
@@ -283,11 +289,11 @@ class _Asking:
         )  # fmt: skip
         again = ast.Call(name(ask), [name(p) for p in params], [])
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
-        evict = self._evict(query, holes)
+        noted = self._note(query, key, holes)
         body += quote(
-            "def KEEP():\n    if K not in R:\n        BEGIN\n    EVICT", BEGIN=begin, EVICT=evict, **holes
+            "def KEEP():\n    if K not in R:\n        BEGIN\n    NOTED", BEGIN=begin, NOTED=noted, **holes
         )
-        body += quote("def DROP():\n    if K in R:\n        END", END=end, **holes)
+        body += quote("def DROP():\n    if K in R:\n        OVER", OVER=self._over(query, end, key), **holes)
         for function, names in zip(body, (params, params, demand, demand), strict=True):
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
@@ -299,34 +305,51 @@ class _Asking:
         )  # fmt: skip
         self.stores += made
 
-    def _find(self, query: RelationalQuery, begin: ast.expr, end: ast.expr, holes: Holes) -> list[ast.stmt]:
+    def _find(
+        self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes
+    ) -> list[ast.stmt]:
         """Get the kept answer; what is not demanded yet is demanded as the policy says."""
-        filled: Holes = {**holes, "BEGIN": begin, "END": end}
-        lookup = quote(
+        filled: Holes = {**holes, "BEGIN": begin}
+        found = quote(
             "try:\n    A = R.get(K)\nexcept TypeError:\n    raise UNKEYED(NAME) from None", **filled
         )
         if query.keep.policy == "explicit":
-            copied = "A = BEGIN.copy()" if not query.rest else "A = {k: v.copy() for k, v in BEGIN.items()}"
-            return [*lookup, *quote(f"if A is None:\n    {copied}\n    END", **filled)]
+            # Released, the answer is nobody's: it changes no more.
+            over = self._over(query, end, key)
+            return [*found, *quote("if A is None:\n    A = BEGIN\n    OVER", OVER=over, **filled)]
+        found += quote("if A is None:\n    A = BEGIN", **filled)
+        return [*found, *self._note(query, key, holes)]
+
+    def _note(self, query: RelationalQuery, key: ast.expr, holes: Holes) -> list[ast.stmt]:
+        """Remember that the program asked; the least recently asked goes when there are too many."""
+        asked = self.events.asked.get(query.name)
+        noted: list[ast.stmt] = []
         if query.keep.policy == "lru":
-            return [
-                *lookup,
-                *quote(
-                    "if A is None:\n    A = BEGIN\n    EVICT\nelse:\n    R[K] = R.pop(K)",
-                    EVICT=self._evict(query, holes), **filled,
-                ),
-            ]  # fmt: skip
-        return [*lookup, *quote("if A is None:\n    A = BEGIN", **filled)]
+            noted = quote("Q[K] = Q.pop(K, None)", Q=asked or self.plan.result_of(query.name).name, K=key)
+            noted += self._evict(query, holes)
+        elif asked is not None:
+            noted = quote("Q[K] = None", Q=asked, K=key)
+        return noted
+
+    def _over(self, query: RelationalQuery, end: ast.expr, key: ast.expr) -> list[ast.stmt]:
+        """The program needs a combination no longer; another query may."""
+        unneeded = self.events.unneeded.get(query.name)
+        if unneeded is None:
+            return [ast.Expr(end), *self.events.settled()]
+        asked = self.events.asked[query.name]
+        return quote(
+            "A.pop(K, None)\nU[K] = None\nSETTLE()", A=asked, U=unneeded, K=key, SETTLE=self.events.settle
+        )
 
     def _evict(self, query: RelationalQuery, holes: Holes) -> list[ast.stmt]:
-        """Release the least recently asked combination when there are too many."""
-        if query.keep.policy != "lru":
-            return []
         oldest = self.events.renderer.supply_local("oldest")
-        call = "RELEASE(OLD)" if len(query.demand) == 1 else "RELEASE(*OLD)"
+        asked = self.events.asked.get(query.name)
+        parts = [ast.Starred(name(oldest), ast.Load()) if len(query.demand) != 1 else name(oldest)]
+        end = ast.Call(name(self.events.releasers[query.name]), list(parts), [])
         return quote(
-            f"if len(R) > N:\n    OLD = next(iter(R))\n    {call}",
-            N=ast.Constant(query.keep.size), OLD=oldest, **holes,
+            "if len(Q) > N:\n    OLD = next(iter(Q))\n    OVER",
+            Q=asked or self.plan.result_of(query.name).name, N=ast.Constant(query.keep.size), OLD=oldest,
+            OVER=self._over(query, end, name(oldest)), **holes,
         )  # fmt: skip
 
 

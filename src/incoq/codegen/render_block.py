@@ -267,7 +267,9 @@ class _BlockRenderer:
         for test in sorted(self.pending, key=lambda t: len(t.expr.text)):
             if test.names <= bound.keys():
                 self.pending.remove(test)
-                lowered = lower_test(test.expr.node, self.support, self.owner.readings(self.invariant, self.scope))
+                lowered = lower_test(
+                    test.expr.node, self.support, self.owner.readings(self.invariant, self.scope)
+                )
                 self.ops.append(_If(lowered, not can_raise(lowered)))
 
     def _differs(self, clause: Clause) -> ast.expr:

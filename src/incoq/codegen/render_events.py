@@ -155,9 +155,7 @@ class EventRenderer:
         }  # fmt: skip
         if add:
             return quote("M[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
-        return quote(
-            "N = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes
-        )
+        return quote("N = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes)
 
     def _change_result(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         assert invariant.result is not None
@@ -178,8 +176,11 @@ class EventRenderer:
         clean: list[ast.stmt] = []
         if rest:
             inner = _tuple(rest)
-            make = "A = R[K].setdefault(P, {})" if invariant.counted else "A = R[K].setdefault(P, set())"
-            fetch = quote(make, P=inner, **holes)
+            if query.aggregate is not None:
+                make = "if P not in R[K]:\n    R[K][P] = EMPTY\nA = R[K][P]"
+            else:
+                make = "A = R[K].setdefault(P, EMPTY)"
+            fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), **holes)
             if not add:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
         if query.aggregate is not None:
@@ -385,7 +386,7 @@ class EventRenderer:
         """The bodies of `Set.add` and `Set.discard`."""
         dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
         dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
-        source, element = "self", self.renderer.supply_local("x")
+        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
         event = Event((name(source), name(element)))
         guard = self._entry_guard(dependents, name(source))
         holes: Holes = {
@@ -432,7 +433,7 @@ class EventRenderer:
         event = Event(tuple(name(p) for p in params))
         key = _tuple([name(p) for p in params])
         demander, releaser = self.demanders[query.name], self.releasers[query.name]
-        empty = self._empty(query, result)
+        empty = quote_expr("{}") if query.rest else self.empty(query, result)
         shown: list[ast.stmt] = []
         hidden: list[ast.stmt] = []
         if query.name in self.visible:
@@ -441,7 +442,10 @@ class EventRenderer:
                 "CURRENT": self.support.current,
             }  # fmt: skip
             view = "CURRENT(R[K])" if query.aggregate is not None else "set(R[K])"
-            shown = [*quote(f"D.pop(K, None)\nV[K] = {view}", **holes), *self._materialised(query, params, True)]
+            shown = [
+                *quote(f"D.pop(K, None)\nV[K] = {view}", **holes),
+                *self._materialised(query, params, True),
+            ]
             hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
         put = [
             *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
@@ -460,7 +464,7 @@ class EventRenderer:
         ]
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
 
-    def _empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:
+    def empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:
         """The answer of no combination at all."""
         if query.aggregate is not None:
             made = ast.Call(
@@ -470,7 +474,7 @@ class EventRenderer:
             if query.aggregate.distinct and query.aggregate.kind not in IDEMPOTENT:
                 made = ast.Call(name(self.support.Distinct), [made], [])
             return made
-        return quote_expr("{}" if query.rest or result.counted else "set()")
+        return quote_expr("{}" if result.counted else "set()")
 
     def _materialised(self, query: RelationalQuery, params: list[str], add: bool) -> list[ast.stmt]:
         """An answer that begins or ends to be kept is no event for the queries that use it, which are
@@ -527,7 +531,7 @@ class EventRenderer:
         holes: Holes = {
             "D": self.dirty[query.name], "V": self.visible[query.name], "R": result.name, "K": key,
             "OLD": self.old, "NEW": self.value, "CURRENT": self.support.current, "UNPACK": unpack,
-            "CHANGED": self.support.changed, "E": self.element, "ES": self.renderer.supply_local("elements_changed"),
+            "CHANGED": self.support.changed, "E": self.value, "ES": self.renderer.supply_local("elements_changed"),
         }  # fmt: skip
         old, new = Event((*parts, name(self.old))), Event((*parts, name(self.value)))
         if query.aggregate is not None:
@@ -537,7 +541,7 @@ class EventRenderer:
                 LOSE=self._run(self._before(dependents, True, True), old, False),
                 GAIN=self._run(self._after(dependents, True, True), new, True), **holes,
             )  # fmt: skip
-        event = Event((*parts, name(self.element)))
+        event = Event((*parts, name(self.value)))
         return quote(
             "while D:\n    K = next(iter(D))\n    ES = D.pop(K)\n    UNPACK\n    for E in ES:\n"
             "        if E in R[K]:\n            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"

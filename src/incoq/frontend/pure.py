@@ -157,7 +157,9 @@ class _Walk(ast.NodeTransformer):
             case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
                 self.refuse("IQ212", "an effect inside a query", node)
             case ast.SetComp() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp():
-                self.refuse("IQ209", "a comprehension as a value; use it as a source or in an aggregate", node)
+                self.refuse(
+                    "IQ209", "a comprehension as a value; use it as a source or in an aggregate", node
+                )
             case _:
                 self.refuse("IQ209", f"`{ast.unparse(node)}` is not supported in a query", node)
         raise AssertionError("unreachable")
@@ -216,7 +218,9 @@ class _Walk(ast.NodeTransformer):
             ) if all(isinstance(i, ast.Constant) for i in items):
                 node.left = self.visit(node.left)
                 return node
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.SetComp() as comp]):
+            case ast.Compare(
+                left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.SetComp() as comp]
+            ):
                 found = ast.Compare(comp.elt, [ast.Eq()], [left])
                 generator = ast.GeneratorExp(found, comp.generators)
                 exists = ast.Call(ast.Name("any", ast.Load()), [generator], [])

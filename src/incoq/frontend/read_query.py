@@ -216,10 +216,14 @@ class _Reader:
                 if called is None or not called.is_set:
                     return None
                 element = ast.comprehension(ast.Name("element", ast.Store()), node, [], 0)
-                node = ast.fix_missing_locations(ast.copy_location(ast.SetComp(name("element"), [element]), node))
+                node = ast.fix_missing_locations(
+                    ast.copy_location(ast.SetComp(name("element"), [element]), node)
+                )
             assert isinstance(node, ast.SetComp)
             body = _Reader(self._inside(), self._own_variables(node), ()).read()
-            return self._call(node, Body(body.result, body.clauses, body.free, Aggregate("exists", False)), "exists")
+            return self._call(
+                node, Body(body.result, body.clauses, body.free, Aggregate("exists", False)), "exists"
+            )
         found = find_aggregate(self.module, node)
         if found is not None:
             assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)

@@ -76,9 +76,7 @@ class _Definer:
         )  # fmt: skip
         return [*self.made, *needs, result]
 
-    def _blocks(
-        self, chosen: tuple[int, ...]
-    ) -> tuple[list[Block], dict[tuple[int, tuple[int, ...]], str]]:
+    def _blocks(self, chosen: tuple[int, ...]) -> tuple[list[Block], dict[tuple[int, tuple[int, ...]], str]]:
         """Maintenance of a head over some clauses of the query, with the indices that it looks up."""
         blocks = []
         access: dict[tuple[int, tuple[int, ...]], str] = {}

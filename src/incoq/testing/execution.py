@@ -148,7 +148,9 @@ class Execution:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
         try:
             verify = importlib.import_module("incoq.verify")
-            checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
+            checker = None
+            if not any(q.aggregate is not None or q.nested for q in compiled.plan.queries):
+                checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
         except (ImportError, AttributeError):
             checker = None
         self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
