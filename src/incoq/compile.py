@@ -13,6 +13,7 @@ from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
+from incoq.codegen.find_bypasses import find_bypasses
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, defines_equality
 from incoq.frontend.find_queries import QuerySite, find_queries
@@ -92,6 +93,9 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
     supply = NameSupply(taken)
     plan = define_invariants(queries, mode, strategy, supply, counting)
     notices = check_classes(program, plan, sites)
+    for module in program.modules:
+        for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
+            raise module.error("IQ220", reason, node)
     support = build_support(plan, supply)
     tracks_sets = any(
         c.relation.kind in (Kind.MEMBER, Kind.CONTENT) for i in plan.invariants for c in i.clauses

@@ -19,6 +19,7 @@ from incoq.frontend.find_queries import QuerySite
 from incoq.ir.relational import RelationalQuery
 from incoq.loading import LoadedProgram
 from incoq.verify import Checker, Difference, show
+from incoq.verify_tests import agree, kept_value
 
 
 class _Stop(BaseException):
@@ -146,6 +147,9 @@ class VerifiedRun:
         for site, query in zip(self.compiled.sites, self.compiled.plan.queries, strict=True):
             if site.node is None:  # part of another query, whose answers show it
                 continue
+            if query.aggregate is not None:
+                self._check_aggregate(site, query)
+                continue
             result = self.compiled.plan.result_of(query.name)
             for key, kept in self.program.support.__dict__[result.name].items():
                 demand = (key,) if len(query.demand) == 1 else key
@@ -156,6 +160,21 @@ class VerifiedRun:
                     expected = self._evaluate(site, query, values)
                     if expected is not None and _plain(expected) != _plain(answer):
                         raise Difference(result, {key: set(expected)}, {key: set(answer)})
+
+    def _check_aggregate(self, site: QuerySite, query: RelationalQuery) -> None:
+        if query.rest:
+            return
+        missing = self.checker.values.missing
+        result = self.compiled.plan.result_of(query.name)
+        for key, kept in self.program.support.__dict__[result.name].items():
+            demand = (key,) if len(query.demand) == 1 else key
+            try:
+                expected = self._evaluate(site, query, dict(zip(query.demand, demand, strict=True)))
+            except Exception:  # min() of nothing, say: the program's own error
+                expected = missing
+            found = kept_value(kept, missing)
+            if expected is not None and not agree(expected, found):
+                raise Difference(result, {key: expected}, {key: found})
 
     def _evaluate(self, site: QuerySite, query: RelationalQuery, values: dict[str, Any]) -> Any:
         globals_ = self.program.namespace(site.module.filename)

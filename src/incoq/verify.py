@@ -16,22 +16,17 @@ entries too: the index itself leads to it.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from incoq.ir.invariants import Invariant, Store
-from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
-from incoq.ir.relational import Clause, Kind, Test
-from incoq.verify_tests import Values, naive_test
+from incoq.ir.objects import Aggregate
+from incoq.ir.relational import Kind
+from incoq.verify_steps import NESTED, Refused, Step, Steps
+from incoq.verify_tests import Env, Values, agree, kept_value, naive_aggregate, naive_test
 
 if TYPE_CHECKING:
     from incoq.compile import Compiled
-
-Env = dict[str, Any]
-Step = Callable[[Env], None]
-Make = Callable[[Step], Step]
-
-_MISSING: Any = object()
 
 
 class Difference(AssertionError):  # noqa: N818  # what was found, not what went wrong
@@ -46,10 +41,6 @@ class Difference(AssertionError):  # noqa: N818  # what was found, not what went
             f"  found:      {show(found)}\n"
             + "".join(f"  {line}\n" for line in _differences(expected, found))
         )
-
-
-class _Refused(Exception):  # noqa: N818  # the program's doing
-    """Live data holds what a query may not look into; what is maintained then is not defined."""
 
 
 class Checker:
@@ -68,12 +59,16 @@ class Checker:
         self.fields = compiled.plan.fields()
         self._listed: tuple[Iterable[Any], ...] = (sets, objects)
         self._world: list[Any] | None = None
-        self._demand = {q.name: compiled.plan.result_of(q.name).name for q in compiled.plan.queries}
+        self._queries = {q.name: q for q in compiled.plan.queries}
+        self._answers: dict[str, dict[Any, Any]] = {}  # recomputed, innermost queries first
+        demand = {q.name: compiled.plan.result_of(q.name).name for q in compiled.plan.queries}
+        self._steps = Steps(namespace, self.values, demand, self._answers, self._reachable)
         self._checks = [self._check_of(i) for i in compiled.plan.invariants]
 
     def check(self) -> None:
         """Compare every structure with its definition."""
         self._world = None
+        self._answers.clear()
         for check in self._checks:
             if self.refused:
                 return
@@ -82,63 +77,63 @@ class Checker:
     # -- one invariant -----------------------------------------------------------------------------
 
     def _check_of(self, invariant: Invariant) -> Callable[[], None]:
-        expected: list[Any] = [None]
-        emit = self._emit(invariant, expected)
-        bound: set[str] = set()
-        makes = self._steps(invariant, bound)
-        step = emit
-        for make in reversed(makes):
-            step = make(step)
-        name, is_result = invariant.name, invariant.store is Store.RESULT
+        name, query = invariant.name, self._queries[invariant.query]
+        is_result = invariant.store is Store.RESULT
         rest = len(invariant.head) > invariant.key
+        aggregate = query.aggregate if is_result else None
+        make_answer: Callable[[], Any] = list if aggregate else dict if invariant.counted else set
+        inner: Callable[[], Any] = dict if rest else make_answer
         empty: Callable[[], Any] = dict
         if invariant.store is Store.TAG and not invariant.counted:
             empty = set
-        inner: Callable[[], Any] = dict if rest or invariant.counted else set
+        expected: list[Any] = [None]
+        step = self._emit(invariant, expected, make_answer)
+        for make in reversed(self._steps.of(invariant)):
+            step = make(step)
 
         def check() -> None:
             found = self.namespace[name]
             expected[0] = {key: inner() for key in found} if is_result else empty()
             try:
                 step({})
-            except _Refused:
+            except Refused:
                 return
-            if expected[0] != found:
+            if aggregate is not None:
+                expected[0], found = self._aggregated(aggregate, expected[0], found, rest)
+                if any(not agree(value, found[key]) for key, value in expected[0].items()):
+                    raise Difference(invariant, expected[0], found)
+            elif expected[0] != found:
                 raise Difference(invariant, expected[0], found)
+            if is_result:
+                self._answers[query.name] = expected[0]
 
         return check
 
-    def _emit(self, invariant: Invariant, expected: list[Any]) -> Step:
+    def _emit(self, invariant: Invariant, expected: list[Any], make_answer: Callable[[], Any]) -> Step:
         """What one combination of variables contributes to the structure."""
         key_of = _projection(invariant.head[: invariant.key])
         rest_of = _projection(invariant.head[invariant.key :])
         has_rest = len(invariant.head) > invariant.key
-        counted, is_set = invariant.counted, self.values.is_set
-        sets_only, result = invariant.sets_only, invariant.result
+        is_set, sets_only, result = self.values.is_set, invariant.sets_only, invariant.result
+        put = {dict: _count, set: set.add, list: list.append}[type(make_answer())]
+        put_tag = _count if invariant.counted else set.add
 
-        def put(answer: Any, element: Any) -> None:
-            if counted:
-                answer[element] = answer.get(element, 0) + 1
-            else:
-                answer.add(element)
-
-        def tag(env: Env) -> None:
-            value = key_of(env)
-            if not sets_only or is_set(value):
-                put(expected[0], _key(value))
+        def value(env: Env) -> None:
+            key = key_of(env)
+            if not sets_only or is_set(key):
+                put_tag(expected[0], _key(key))
 
         def index(env: Env) -> None:
             key = key_of(env)
             if not sets_only or is_set(key):
                 expected[0].setdefault(_key(key), set()).add(_key(rest_of(env)))
 
-        if invariant.store is Store.TAG:
-            return tag
         if invariant.store is Store.INDEX:
             return index
-        assert result is not None
-        value_of = naive_test(result, self.values, steady=True)
-        make = dict if counted else set
+        if result is None:
+            return value
+        fallible = frozenset(c.args[-1] for c in invariant.clauses if c.relation.kind is Kind.VALUE)
+        value_of = naive_test(result, self.values, fallible, steady=True)
 
         def answer(env: Env) -> None:
             try:
@@ -147,171 +142,38 @@ class Checker:
             except Exception:
                 return
             place = expected[0][key_of(env)]
-            put(place.setdefault(rest_of(env), make()) if has_rest else place, element)
+            put(place.setdefault(rest_of(env), make_answer()) if has_rest else place, element)
 
         return answer
 
-    # -- clauses -----------------------------------------------------------------------------------
-
-    def _steps(self, invariant: Invariant, bound: set[str]) -> list[Make]:
-        """The clauses in an order in which each can be evaluated, tests as soon as they can be."""
-        remaining, tests = list(invariant.clauses), list(invariant.tests)
-        makes: list[Make] = []
-        ranges_over_all = False
-        while remaining:
-            ready = [c for c in remaining if _is_ready(c, bound)]
-            clause = next((c for c in ready if set(c.args) <= bound), ready[0] if ready else remaining[0])
-            if not ready:
-                makes.append(self._all_objects(clause))
-                bound.add(clause.args[0])
-                ranges_over_all = True
-            remaining.remove(clause)
-            makes += self._clause(clause, bound, invariant, ranges_over_all)
-            bound.update(clause.args)
-            for test in [t for t in tests if t.names <= bound]:
-                tests.remove(test)
-                makes.append(self._test(test))
-        assert not tests, [str(t) for t in tests]
-        return makes
-
-    def _clause(self, clause: Clause, bound: Collection[str], owner: Invariant, open_: bool) -> list[Make]:
-        match clause.relation.kind:
-            case Kind.DEMAND:
-                return [self._demanded(clause, bound, self._demand[owner.query])]
-            case Kind.TAG:
-                return [self._tagged(clause, bound)]
-            case Kind.FIELD:
-                return [self._field(clause, bound, open_)]
-            case Kind.MEMBER if not clause.watch:
-                return [self._member(clause, bound)]
-        return []
-
-    def _demanded(self, clause: Clause, bound: Collection[str], structure: str) -> Make:
-        namespace, args, single = self.namespace, clause.args, len(clause.args) == 1
-        assert not set(args) & set(bound), "demand comes first"
-
-        def make(following: Step) -> Step:
-            def step(env: Env) -> None:
-                for key in namespace[structure]:
-                    env.update(zip(args, (key,) if single else key, strict=True))
-                    following(env)
-
-            return step
-
-        return make
-
-    def _tagged(self, clause: Clause, bound: Collection[str]) -> Make:
-        namespace, (variable,), tag = self.namespace, clause.args, clause.relation.name
-        is_test = variable in bound
-
-        def make(following: Step) -> Step:
-            def test(env: Env) -> None:
-                if env[variable] in namespace[tag]:
-                    following(env)
-
-            def scan(env: Env) -> None:
-                for value in namespace[tag]:
-                    env[variable] = value
-                    following(env)
-
-            return test if is_test else scan
-
-        return make
-
-    def _field(self, clause: Clause, bound: Collection[str], own_only: bool) -> Make:
-        source, target = clause.args
-        field, watch, same = clause.field, clause.watch, self.values.same
-        is_test = target in bound
-
-        def make(following: Step) -> Step:
-            def step(env: Env) -> None:
-                receiver = env[source]
-                value = getattr(receiver, field, _MISSING)
-                if value is _MISSING and not watch:
-                    return
-                if own_only and field not in getattr(receiver, "__dict__", (field,)):
-                    return
-                if not is_test:
-                    env[target] = value
-                elif not watch and not same(value, env[target]):
-                    return
-                following(env)
-
-            return step
-
-        return make
-
-    def _member(self, clause: Clause, bound: Collection[str]) -> Make:
-        source, values = clause.args[0], self.values
-        if set(clause.args) <= set(bound):
-            element_of = _builder(clause.pattern or Variable(clause.args[1]))
-
-            def make_test(following: Step) -> Step:
-                def test(env: Env) -> None:
-                    try:
-                        inside = values.holds(env[source], element_of(env))
-                    except TypeError:
-                        return
-                    if inside:
-                        following(env)
-
-                return test
-
-            return make_test
-        match_ = _matcher(clause.pattern or Variable(clause.args[1]), set(bound), values.same)
-
-        def make(following: Step) -> Step:
-            def step(env: Env) -> None:
-                collection = env[source]
-                if not values.is_source(collection):
-                    if values.can_be_iterated(collection):
-                        raise _Refused
-                    return
-                for element in dict.fromkeys(collection) if isinstance(collection, tuple) else collection:
-                    if match_(element, env):
-                        following(env)
-
-            return step
-
-        return make
-
-    def _test(self, test: Test) -> Make:
-        holds = naive_test(test, self.values)
-
-        def make(following: Step) -> Step:
-            def step(env: Env) -> None:
-                try:
-                    passed = holds(env)
-                except Exception:
-                    return
-                if passed:
-                    following(env)
-
-            return step
-
-        return make
+    def _aggregated(
+        self, aggregate: Aggregate, elements: dict[Any, Any], found: Mapping[Any, Any], rest: bool
+    ) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """The values of an aggregate, recomputed and as kept; MISSING where there is none."""
+        missing = self.values.missing
+        if not rest:
+            return (
+                {key: naive_aggregate(aggregate, bag, missing) for key, bag in elements.items()},
+                {key: kept_value(kept, missing) for key, kept in found.items()},
+            )
+        expected, kept = {}, {}
+        for key, rows in elements.items():
+            for other in {**rows, **found[key]}:
+                expected[key, other] = naive_aggregate(aggregate, rows.get(other, []), missing)
+                none_kept = naive_aggregate(aggregate, [], missing)
+                row = found[key].get(other)
+                kept[key, other] = none_kept if row is None else kept_value(row, missing)
+        return expected, kept
 
     # -- indices over all objects ------------------------------------------------------------------
-
-    def _all_objects(self, clause: Clause) -> Make:
-        variable, is_member = clause.args[0], clause.relation.kind is Kind.MEMBER
-
-        def make(following: Step) -> Step:
-            def step(env: Env) -> None:
-                for value in self._reachable():
-                    if not is_member or self.values.is_source(value):
-                        env[variable] = value
-                        following(env)
-
-            return step
-
-        return make
 
     def _reachable(self) -> list[Any]:
         """Everything that the structures and the lists of sets and objects lead to."""
         if self._world is None:
             start = [value for listed in self._listed for value in listed]
             for invariant in self.compiled.plan.invariants:
+                if any(c.relation.kind in NESTED for c in invariant.clauses):
+                    continue  # holds computed values, which no index knows
                 structure, width = self.namespace[invariant.name], len(invariant.head) - invariant.key
                 for key in structure:
                     start.extend((key,) if invariant.key == 1 else key)
@@ -322,21 +184,16 @@ class Checker:
         return self._world
 
 
-def _is_ready(clause: Clause, bound: Collection[str]) -> bool:
-    """Can the clause be evaluated from what is bound?"""
-    if clause.relation.kind in (Kind.DEMAND, Kind.TAG):
-        return True
-    if clause.watch and clause.relation.kind is not Kind.FIELD:
-        return set(clause.args) <= set(bound)
-    return clause.args[0] in bound
-
-
 def _key(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        raise _Refused from None
+        raise Refused from None
     return value
+
+
+def _count(counts: dict[Any, int], value: Any) -> None:
+    counts[value] = counts.get(value, 0) + 1
 
 
 def _projection(variables: tuple[str, ...]) -> Callable[[Env], Any]:
@@ -345,52 +202,6 @@ def _projection(variables: tuple[str, ...]) -> Callable[[Env], Any]:
         (only,) = variables
         return lambda env: env[only]
     return lambda env: tuple([env[v] for v in variables])
-
-
-def _builder(pattern: Pattern) -> Callable[[Env], Any]:
-    """The element that a pattern stands for when all its variables are bound."""
-    match pattern:
-        case Variable(name):
-            return lambda env: env[name]
-        case Value(expr):
-            constant = eval(expr.text, {})
-            return lambda env: constant
-        case TuplePattern(items):
-            parts = [_builder(i) for i in items]
-            return lambda env: tuple([part(env) for part in parts])
-    raise AssertionError(pattern)
-
-
-def _matcher(
-    pattern: Pattern, bound: set[str], same: Callable[[Any, Any], bool]
-) -> Callable[[Any, Env], bool]:
-    """Binds the variables of a pattern to the parts of an element, or says that it does not match."""
-    match pattern:
-        case Variable(name) if name in bound:
-            return lambda element, env: same(env[name], element)
-        case Variable(name):
-            bound.add(name)
-
-            def bind(element: Any, env: Env) -> bool:
-                env[name] = element
-                return True
-
-            return bind
-        case Value(expr):
-            constant = eval(expr.text, {})
-            return lambda element, env: same(element, constant)
-        case TuplePattern(items):
-            parts = [_matcher(i, bound, same) for i in items]
-
-            def split(element: Any, env: Env) -> bool:
-                return (
-                    isinstance(element, tuple)
-                    and len(element) == len(parts)
-                    and all([part(e, env) for part, e in zip(parts, element, strict=True)])
-                )
-
-            return split
-    raise AssertionError(pattern)
 
 
 # -- messages ----------------------------------------------------------------------------------------------

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import ast
 import builtins
+import heapq
 import importlib
+import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from incoq.ir.objects import Aggregate
 from incoq.ir.relational import Test
 
 if TYPE_CHECKING:
     from incoq.compile import Compiled
+
+Env = dict[str, Any]
 
 _ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None), type})
 
@@ -26,6 +32,7 @@ class Values:
         names = compiled.support.names
         self.set_class: type = namespace[names["Set"]]
         self.nan: float = namespace[names["NAN"]]
+        self.missing: Any = namespace[names["MISSING"]]
         self.sources: tuple[type, ...] = (self.set_class, frozenset, tuple, range)
         self.compiled, self.namespace = compiled, namespace
 
@@ -69,6 +76,12 @@ class Values:
             return value if value == value else self.nan
         return tuple(map(self.steady, value)) if value.__class__ is tuple else value
 
+    def present(self, value: Any) -> Any:
+        """The value of a nested aggregate in a condition, which raises where there is none."""
+        if value is self.missing:
+            raise ValueError("no value")
+        return value
+
     def closure(self, start: Iterable[Any], fields: Iterable[str]) -> list[Any]:
         """All that the program's own fields and memberships reach."""
         pending = list(start)
@@ -89,35 +102,57 @@ class Values:
 class _Naive(ast.NodeTransformer):
     """Equality and membership as a query means them; everything else is Python's."""
 
+    def __init__(self, fallible: frozenset[str]) -> None:
+        self.fallible = fallible
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return _call("__present__", node) if node.id in self.fallible else node
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        sides = [self.visit(s) for s in (node.left, *node.comparators)]
-        tests = [self._one(a, op, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+        written = [node.left, *node.comparators]
+        selectors = [_is_selector(s) for s in written]
+        sides = [self.visit(s) for s in written]
+        tests = [
+            self._one(a, op, b, selector)
+            for a, op, b, selector in zip(sides, node.ops, sides[1:], selectors[1:], strict=False)
+        ]
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
-    def _one(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+    def _one(self, left: ast.expr, op: ast.cmpop, right: ast.expr, selector: bool) -> ast.expr:
         match op:
             case ast.Eq() | ast.NotEq():
                 test = _call("__equal__", left, right)
-            case ast.In() | ast.NotIn() if _is_selector(right):
+            case ast.In() | ast.NotIn() if selector:
                 test = _call("__holds__", right, left)
             case _:
                 return ast.Compare(left, [op], [right])
         return test if isinstance(op, ast.Eq | ast.In) else ast.UnaryOp(ast.Not(), test)
 
 
-def naive_test(test: Test, values: Values, steady: bool = False) -> Callable[[dict[str, Any]], Any]:
-    """The value of a condition or result for a combination of variables; raises where Python does."""
+def naive_test(
+    test: Test, values: Values, fallible: frozenset[str] = frozenset(), steady: bool = False
+) -> Callable[[Env], Any]:
+    """The value of a condition or result for a combination of variables; raises where Python does.
+
+    Variables in `fallible` stand for nested aggregates: reading one that has no value raises.
+    """
     source = ast.parse(test.expr.text, mode="eval").body
-    if isinstance(source, ast.Name) and source.id in test.names:
+    if isinstance(source, ast.Name) and source.id in test.names - fallible:
         name = source.id
         return lambda env: env[name]
     names = sorted(test.names)
-    body = _Naive().visit(source)
-    if steady and any(isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(source)):
+    computed = any(isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(source))
+    body = _Naive(fallible).visit(source)
+    if steady and computed:
         body = _call("__steady__", body)
     arguments = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
     tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, body)))
-    scope = {"__equal__": values.equal, "__holds__": values.holds, "__steady__": values.steady}
+    scope = {
+        "__equal__": values.equal,
+        "__holds__": values.holds,
+        "__steady__": values.steady,
+        "__present__": values.present,
+    }
     scope.update(_outside(tree, set(names) | set(scope), values))
     function = eval(compile(tree, "<definition>", "eval"), scope)
     if len(names) == 1:
@@ -148,3 +183,56 @@ def _is_selector(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
+
+
+# -- aggregates --------------------------------------------------------------------------------------------
+
+
+def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> Any:
+    """An aggregate of the elements of all combinations, or `missing` where Python raises."""
+    bag = list(dict.fromkeys(elements)) if aggregate.distinct else elements
+    arguments = [eval(a.text, {}) for a in aggregate.arguments]
+    try:
+        match aggregate.kind:
+            case "len":
+                return len(bag)
+            case "sum":
+                return sum(bag)
+            case "any":
+                return any(bag)
+            case "all":
+                return all(bag)
+            case "exists":
+                return bool(bag)
+            case "min" | "max":
+                extreme: Any = min if aggregate.kind == "min" else max
+                return extreme(bag, default=arguments[0]) if arguments else extreme(bag)
+            case "mean":
+                return statistics.mean(bag)
+            case "smallest":
+                return heapq.nsmallest(arguments[0], bag)
+            case "value":
+                return bag[0]
+    except Exception:
+        return missing
+    raise AssertionError(aggregate.kind)
+
+
+def kept_value(kept: Any, missing: Any) -> Any:
+    """The value of a maintained aggregate."""
+    try:
+        return kept.value()
+    except Exception:
+        return missing
+
+
+def agree(expected: Any, found: Any) -> bool:
+    """Are two values of an aggregate equal? Floats are added in different orders."""
+    if expected is found or (expected != expected and found != found):
+        return True
+    if isinstance(expected, float) or isinstance(found, float):
+        try:
+            return math.isclose(expected, found, rel_tol=1e-9, abs_tol=1e-9)
+        except TypeError:
+            return False
+    return bool(expected == found)

@@ -43,7 +43,11 @@ def test_tags_and_filters_are_those_of_section_5_2() -> None:
 def test_a_tag_of_two_edges_is_where_both_counted_projections_are_positive() -> None:
     plan = plan_of(RUNNING)
     assert definitions(plan)["tag_user"] == "{user : (user,) in tag_user_1, (user,) in tag_user_2}"
-    assert [plan.invariant(n).counted for n in ("tag_user_1", "tag_user_2", "tag_user")] == [True, True, False]
+    assert [plan.invariant(n).counted for n in ("tag_user_1", "tag_user_2", "tag_user")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_incremental_mode_keeps_plain_inverses_and_no_tags() -> None:

@@ -42,7 +42,11 @@ for options in ({}, {"mode": "incremental"}, {"strategy": "first-clause"}):
 def compiled_under(seed: str) -> bytes:
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(incoq.__file__).parents[1])}
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], input=PROGRAM.encode(), env=environment, capture_output=True, check=False
+        [sys.executable, "-c", SCRIPT],
+        input=PROGRAM.encode(),
+        env=environment,
+        capture_output=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr.decode()
     return run.stdout

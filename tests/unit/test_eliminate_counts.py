@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
 from both_ways import MODES, run_compiled, run_plain, source
-from incoq.invariants.eliminate_counts import needs_counts
 from test_flatten_query import flatten
+
+from incoq.invariants.eliminate_counts import needs_counts
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,10 @@ from test_flatten_query import flatten
         ("{(x, y) for x in s for y in t}", "s, t"),
         ("{(x, (y, 1)) for x in s for y in t}", "s, t"),
         ("{x for x in s if x.f.g > 1}", "s"),
-        ("{(a, s) for a in attends for s in students if a.course == c if a.student == s}", "attends, students, c"),
+        (
+            "{(a, s) for a in attends for s in students if a.course == c if a.student == s}",
+            "attends, students, c",
+        ),
         ("{a for a in attends for s in students if a.student == s}", "attends, students"),
         ("{x for x in s if x in t if (k, x) in u}", "s, t, u, k"),
         ("{x for x in o.f}", "o"),

@@ -41,7 +41,9 @@ def test_printing_is_steady(text: str) -> None:
 
 def test_a_string_of_many_lines_survives() -> None:
     text = "x = 'a\\nb'\ny = '''c\n  d'''\n"
-    printed = print_python(ast.parse("def f():\n    x = 'a\\nb'\n    y = 'c\\n  d'\n    return (x, y)\n").body)
+    printed = print_python(
+        ast.parse("def f():\n    x = 'a\\nb'\n    y = 'c\\n  d'\n    return (x, y)\n").body
+    )
     namespace: dict[str, object] = {}
     exec(printed, namespace)
     assert namespace["f"]() == ("a\nb", "c\n  d")  # type: ignore[operator]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from test_flatten_query import flatten
 
 from incoq.invariants.query_graph import DemandGraph, Edge, all_edges, demand_graph
-from incoq.ir.relational import RelationalQuery
-from test_flatten_query import flatten
 
 RUNNING = '{user.email for user in celeb.followers if user in group if user.loc == "NYC"}'
 CYCLIC = "{x for x in s if y in x.f if x in y.f for y in t}"

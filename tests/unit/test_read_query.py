@@ -13,7 +13,9 @@ RUNNING = '{u.email for u in celeb.followers if u in group if u.loc == "NYC"}'
 
 
 def read(body: str, params: str = "celeb, group", before: str = "", options: str = "") -> ObjectQuery:
-    text = f"from incoq import Set, query, lru\n{before}\n@query{options}\ndef q({params}):\n    return {body}\n"
+    text = (
+        f"from incoq import Set, query, lru\n{before}\n@query{options}\ndef q({params}):\n    return {body}\n"
+    )
     [site] = find_queries(Program([parse_module(text, "program.py")]))
     return site.query
 
@@ -27,8 +29,7 @@ def refusal(body: str, params: str = "s", before: str = "", options: str = "") -
 
 def test_the_running_example_reads_as_in_the_paper() -> None:
     assert (
-        str(read(RUNNING))
-        == "q(celeb, group) = {u.email : u in celeb.followers, u in group, u.loc == 'NYC'}"
+        str(read(RUNNING)) == "q(celeb, group) = {u.email : u in celeb.followers, u in group, u.loc == 'NYC'}"
     )
 
 
@@ -83,7 +84,9 @@ def test_queries_of_one_name_get_names_of_their_own() -> None:
 
 
 def test_options_are_read() -> None:
-    query = read("{x for x in s for s in t.f}", "s, t", options='(demand=("t",), keep=lru(7), assume="one x per s")')
+    query = read(
+        "{x for x in s for s in t.f}", "s, t", options='(demand=("t",), keep=lru(7), assume="one x per s")'
+    )
     assert (query.demand, str(query.keep), str(query.facts[0])) == (("t",), "lru(7)", "one x per s")
 
 

@@ -46,7 +46,12 @@ def measure() -> tuple[float, float]:
     """CPU seconds of the import and of the first transformation, in a process of their own."""
     environment = {**os.environ, "PYTHONPATH": str(Path(incoq.__file__).parents[1])}
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], input=PROGRAM, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCRIPT],
+        input=PROGRAM,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     imported, transformed = map(float, run.stdout.split())
     return imported, transformed
@@ -56,7 +61,9 @@ def test_the_compiler_imports_and_transforms_the_running_example_at_once() -> No
     measure()  # the first run may write bytecode
     runs = [measure() for _ in range(3)]
     imported, transformed = (min(column) for column in zip(*runs, strict=True))
-    print(f"import {imported:.3f} s of CPU (promised 0.2), running example {transformed:.3f} s (promised 0.3)")
+    print(
+        f"import {imported:.3f} s of CPU (promised 0.2), running example {transformed:.3f} s (promised 0.3)"
+    )
     assert imported < 0.2 * FACTOR
     assert transformed < 0.3 * FACTOR
 
@@ -64,6 +71,8 @@ def test_the_compiler_imports_and_transforms_the_running_example_at_once() -> No
 def test_a_program_that_only_runs_does_not_load_the_compiler() -> None:
     script = "import sys, incoq; print([m for m in sys.modules if m.startswith('incoq.')])"
     environment = {**os.environ, "PYTHONPATH": str(Path(incoq.__file__).parents[1])}
-    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
     assert "codegen" not in run.stdout
     assert "planning" not in run.stdout

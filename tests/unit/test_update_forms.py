@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
 from both_ways import same_both_ways
 
-# OPERATION runs with a world `w` of users a, b, c, celebrities a and b, and a group; every query is shown after it.
+# An operation works on a world `w` of users, celebrities and groups; every query is shown after it.
 WORLD = """
 class User:
     def __init__(self, email, loc, followers=None):

@@ -35,7 +35,7 @@ class Exists(Len):
         return self.n > 0
 
 
-class Any_(Len):
+class AnyTrue(Len):
     """Whether some element is true. Add and delete O(1); empty: False."""
 
     def add(self, x: Any) -> None:
@@ -50,7 +50,7 @@ class Any_(Len):
         return self.n > 0
 
 
-class All_(Len):
+class AllTrue(Len):
     """Whether no element is false. Add and delete O(1); empty: True."""
 
     def add(self, x: Any) -> None:
@@ -281,8 +281,8 @@ class Distinct:
 CLASSES = {
     "len": "Len",
     "sum": "Sum",
-    "any": "Any_",
-    "all": "All_",
+    "any": "AnyTrue",
+    "all": "AllTrue",
     "min": "Min",
     "max": "Max",
     "mean": "Mean",

@@ -37,6 +37,7 @@ class SupportCode:
     demand: dict[str, str]
     release: dict[str, str]
     demanded: dict[str, str]
+    adopted: str | None  # in incremental mode: the sets that a query may reach
 
 
 def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
@@ -61,7 +62,7 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
     body = [_renamed(s, names) for s in prelude]
     for statement in body:
         if isinstance(statement, ast.ClassDef) and statement.name == names["Set"]:
-            _insert_methods(statement, methods, renderer, plan.mode == "incremental")
+            _insert_methods(statement, methods, renderer)
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
@@ -69,7 +70,7 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
     text = print_python(statements)
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
-        asking.demand, asking.release, asking.demanded,
+        asking.demand, asking.release, asking.demanded, renderer.adopted,
     )  # fmt: skip
 
 
@@ -184,9 +185,7 @@ def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     return result
 
 
-def _insert_methods(
-    node: ast.ClassDef, methods: dict[str, list[ast.stmt]], renderer: EventRenderer, incremental: bool
-) -> None:
+def _insert_methods(node: ast.ClassDef, methods: dict[str, list[ast.stmt]], renderer: EventRenderer) -> None:
     source, element = renderer.renderer.supply_local("s"), renderer.renderer.supply_local("x")
     for number, statement in enumerate(node.body):
         if isinstance(statement, ast.FunctionDef) and statement.name in methods:
@@ -195,9 +194,6 @@ def _insert_methods(
             node.body[number] = ast.FunctionDef(
                 statement.name, arguments, [doc, *methods[statement.name]], []
             )
-    if incremental:
-        init = quote("def __init__(self, elements=()):\n    for x in elements:\n        self.add(x)")
-        node.body.insert(2, init[0])
 
 
 def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str, str, list[ast.stmt]]:
@@ -300,7 +296,7 @@ class _Asking:
         self.functions += body
         shown = [p for p in query.demand if p not in query.hidden]
         made = quote(
-            "X = CLS(R, S, W)", X=demanded, CLS=self.support.Demanded, R=result.name,
+            "X = CLS(R, S, W)", X=demanded, CLS=self.support.Demanded, R=asked or result.name,
             S=ast.Constant(len(shown)), W=ast.Constant(len(demand)),
         )  # fmt: skip
         self.stores += made

@@ -144,7 +144,7 @@ class _BlockRenderer:
         self.exclusions = self._exclusions()
         self.temporaries = 0
         self._guarded: list[Guard] = []
-        self.keyable = {
+        self.keyable: set[str] = {
             v for c in invariant.clauses
             if c.relation.kind in (Kind.MEMBER, Kind.DEMAND, Kind.ANSWER) and not c.watch
             for v in (c.args if c.relation.kind is Kind.DEMAND else c.args[c.given :])
@@ -172,8 +172,9 @@ class _BlockRenderer:
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
-        kinds = (Kind.FIELD, Kind.VALUE)
-        given = {c.args[-1] for c in self.invariant.clauses if c.relation.kind in kinds}
+        given = self._given()
+        if not any(c.relation.kind is Kind.TAG for c in self.invariant.clauses):
+            given |= {c.args[0] for c in self.invariant.clauses if c.relation.kind is Kind.FIELD}
         return [v for v in dict.fromkeys(self.invariant.head) if v in given and v not in self.keyable]
 
     # -- the event --------------------------------------------------------------------------------
@@ -196,6 +197,7 @@ class _BlockRenderer:
         for guard in self.block.guards:
             if guard.variable == variable and guard not in self._guarded:
                 self._guarded.append(guard)
+                self._keyed(variable)
                 test = quote_expr("V in TAG", V=self.scope.get(variable), TAG=guard.tag)
                 self.ops.append(_If(test))
 
@@ -322,6 +324,7 @@ class _BlockRenderer:
             case Kind.DEMAND:
                 self._demand(clause, step, cost)
             case Kind.TAG:
+                self._keyed(clause.args[0])
                 test = quote_expr("V in TAG", V=self.scope.get(clause.args[0]), TAG=clause.relation.name)
                 self.ops.append(_If(test))
 
@@ -405,6 +408,8 @@ class _BlockRenderer:
         if step.access is Access.LOOKUP:
             self._lookup(clause, step, cost)
             return
+        for parameter in clause.source:
+            self._keyed(parameter)
         key = _tuple([self.scope.get(v) for v in clause.source])
         shown = self.owner.visible[clause.relation.name]
         live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
@@ -423,6 +428,8 @@ class _BlockRenderer:
         if step.access is Access.LOOKUP:
             self._lookup(clause, step, cost)
             return
+        for parameter in clause.source:
+            self._keyed(parameter)
         key = _tuple([self.scope.get(v) for v in clause.source])
         image = quote_expr("M.get(K, ())", M=self.owner.visible[clause.relation.name], K=key)
         pattern = clause.pattern or Variable(clause.args[-1])
@@ -439,9 +446,21 @@ class _BlockRenderer:
 
     def _lookup(self, clause: Clause, step: Step, cost: str) -> None:
         index = self.invariant.index_for(step.clause, step.key)
+        for position in step.key:
+            self._keyed(clause.args[position])
         key = _tuple([self.scope.get(clause.args[i]) for i in step.key])
         image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
         self._loop_over(clause, step.new, image, cost)
+
+    def _keyed(self, variable: str) -> None:
+        """A value that a field gave may be no key at all."""
+        if variable not in self.keyable and variable in self._given():
+            self.ops.append(_Keyable(self.scope.get(variable)))
+            self.keyable.add(variable)
+
+    def _given(self) -> set[str]:
+        kinds = (Kind.FIELD, Kind.VALUE)
+        return {c.args[-1] for c in self.invariant.clauses if c.relation.kind in kinds}
 
     def _loop_over(self, clause: Clause, new: Sequence[int], image: ast.expr, cost: str) -> None:
         targets, repeated = [], []
@@ -463,6 +482,8 @@ class _BlockRenderer:
         demanded = self.owner.result_keys[self.invariant.query]
         match step.access:
             case Access.TEST:
+                for variable in clause.args:
+                    self._keyed(variable)
                 key = _tuple([self.scope.get(v) for v in clause.args])
                 self.ops.append(_If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
             case Access.SCAN if clause.args:

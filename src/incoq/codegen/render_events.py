@@ -45,6 +45,7 @@ class EventRenderer:
     releasers: dict[str, str] = field(default_factory=dict)
 
     adopt: str | None = None
+    adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
 
     def __post_init__(self) -> None:
@@ -270,31 +271,29 @@ class EventRenderer:
     # -- immutable sources ------------------------------------------------------------------------
 
     def adoption(self) -> None:
-        """Incremental mode keeps indices over all sets; a tuple or frozenset has no event that fills it,
-        so it is entered when it first becomes a field's value, an element or a parameter."""
-        indices = [
-            d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX
-        ]  # fmt: skip
-        if not indices or self.plan.mode != "incremental":
+        """Incremental mode keeps indices over all sets that a query may reach: a set is entered when it
+        first becomes a field's value, an element or a parameter. Until then its changes concern nobody."""
+        if self.plan.mode != "incremental" or not self.plan.dependents(MEMBER):
             return
+        indices = [d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX]
         self.adopt = self.supply.fresh("adopt")
-        adopted = self.supply.fresh("ADOPTED")
+        adopted = self.adopted = self.supply.fresh("ADOPTED")
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
         holes: Holes = {
             "S": source, "X": element, "ADOPTED": adopted, "ADOPT": self.adopt,
-            "ELEMENTS": self.support.elements, "KEYABLE": self.support.keyable,
+            "ELEMENTS": self.support.elements, "SET": self.support.Set, "KEYABLE": self.support.keyable,
         }  # fmt: skip
         enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
         self.functions += quote("ADOPTED = set()", **holes)
         body = quote(
-            "if isinstance(S, (tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
+            "if isinstance(S, (SET, tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
             "    ADOPTED.add(S)\n"
             "    for X in ELEMENTS(S):\n"
             "        ENTER\n"
             "        ADOPT(X)",
             ENTER=enter, **holes,
         )  # fmt: skip
-        self._define(self.adopt, [source], "Enter an immutable source into the indices.", body)
+        self._define(self.adopt, [source], "Enter a set into the indices.", body)
 
     def _adopted(self, *values: ast.expr) -> list[ast.stmt]:
         if self.adopt is None:
@@ -374,11 +373,17 @@ class EventRenderer:
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
 
     def _guarded(
-        self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt]
+        self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt], may_raise: bool = True
     ) -> list[ast.stmt]:
+        """Do the work where the guard holds; an object that cannot be a key is in no tag set."""
         if guard is None:
             return work
-        return [ast.If(guard, work, otherwise)]
+        if not may_raise:
+            return [ast.If(guard, work, otherwise)]
+        return quote(
+            "try:\n    T = GUARD\nexcept TypeError:\n    T = False\nif T:\n    WORK\nelse:\n    OTHERWISE",
+            T=self.renderer.supply_local("tagged"), GUARD=guard, WORK=work, OTHERWISE=otherwise,
+        )  # fmt: skip
 
     # -- sets -------------------------------------------------------------------------------------
 
@@ -389,6 +394,8 @@ class EventRenderer:
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
         event = Event((name(source), name(element)))
         guard = self._entry_guard(dependents, name(source))
+        if self.adopted is not None:
+            guard = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)
         holes: Holes = {
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
@@ -409,8 +416,10 @@ class EventRenderer:
             *self.settled(),
         ]
         return {
-            "add": quote("if X not in S:\n    REST", REST=self._guarded(guard, grow, add), **holes),
-            "discard": quote("if X in S:\n    REST", REST=self._guarded(guard, shrink, discard), **holes),
+            "add": quote("if X not in S:\n    REST", REST=self._guarded(guard, grow, add, False), **holes),
+            "discard": quote(
+                "if X in S:\n    REST", REST=self._guarded(guard, shrink, discard, False), **holes
+            ),
         }
 
     def set_cost(self) -> str:
@@ -481,8 +490,10 @@ class EventRenderer:
         about to look at it or have done so; only auxiliary values hold what is kept."""
         kind = Kind.VALUE if query.aggregate is not None else Kind.ANSWER
         dependents = [
-            d for d in self.plan.dependents(Relation(kind, query.name)) if d[0].store in (Store.TAG, Store.INDEX)
-        ]  # fmt: skip
+            d
+            for d in self.plan.dependents(Relation(kind, query.name))
+            if d[0].store in (Store.TAG, Store.INDEX)
+        ]
         if not dependents:
             return []
         order = self._after if add else self._before
@@ -531,7 +542,8 @@ class EventRenderer:
         holes: Holes = {
             "D": self.dirty[query.name], "V": self.visible[query.name], "R": result.name, "K": key,
             "OLD": self.old, "NEW": self.value, "CURRENT": self.support.current, "UNPACK": unpack,
-            "CHANGED": self.support.changed, "E": self.value, "ES": self.renderer.supply_local("elements_changed"),
+            "CHANGED": self.support.changed, "E": self.value,
+            "ES": self.renderer.supply_local("elements_changed"),
         }  # fmt: skip
         old, new = Event((*parts, name(self.old))), Event((*parts, name(self.value)))
         if query.aggregate is not None:
@@ -544,7 +556,8 @@ class EventRenderer:
         event = Event((*parts, name(self.value)))
         return quote(
             "while D:\n    K = next(iter(D))\n    ES = D.pop(K)\n    UNPACK\n    for E in ES:\n"
-            "        if E in R[K]:\n            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"
+            "        if E in R[K]:\n"
+            "            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"
             "        elif E in V[K]:\n            LOSE\n            V[K].discard(E)",
             LOSE=self._run(self._before(dependents, True, True), event, False),
             GAIN=self._run(self._after(dependents, True, True), event, True), **holes,

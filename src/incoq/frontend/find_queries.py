@@ -12,7 +12,6 @@ from incoq.frontend.program import Module, Program
 from incoq.frontend.read_query import Body, Called, Place, read_body, unreachable
 from incoq.ir.objects import Fact, Keep, Membership, ObjectQuery, pattern_variables
 
-
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -127,6 +126,9 @@ class _Finder:
         if node is None:
             return None
         query = self._define(node)
+        if query.demand != query.all_params:
+            message = f"`{query.name}` names demand parameters, so other queries cannot call it"
+            raise module.error("IQ209", message, func)
         return Called(query.name, query.hidden, query.aggregate is None)
 
     def _definition(self, module: Module, func: ast.expr) -> ast.FunctionDef | None:

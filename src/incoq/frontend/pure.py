@@ -125,7 +125,7 @@ class Purifier:
     def purify(self, node: ast.expr, truth: bool = False) -> ast.expr:
         walk = _Walk(self, ())
         copied = clone(node)
-        return walk.truth(copied) if truth else walk.visit(copied)  # type: ignore[no-any-return]
+        return walk.truth(copied) if truth else walk.visit(copied)
 
 
 class _Walk(ast.NodeTransformer):

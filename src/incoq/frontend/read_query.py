@@ -31,7 +31,7 @@ from incoq.ir.objects import (
 )
 
 BUILTINS = frozenset(dir(builtins))
-_Comp = TypeVar("_Comp", ast.SetComp, ast.GeneratorExp, ast.ListComp)
+_Comp = TypeVar("_Comp", bound=ast.SetComp | ast.GeneratorExp | ast.ListComp)
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,12 @@ from dataclasses import dataclass, field, replace
 
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
-from incoq.ir.covers import Access, Covers
+from incoq.ir.covers import Access
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
 from incoq.names import NameSupply
 from incoq.planning.find_covers import Problem, find_covers, occurrence
-
 
 NESTED = (Kind.VALUE, Kind.ANSWER)
 
@@ -68,9 +67,10 @@ class _Definer:
         needs = [self._need(i) for i, c in enumerate(query.clauses) if c.relation.kind in NESTED]
         blocks, access = self._blocks(tuple(range(len(query.clauses))))
         head = (*query.demand, *query.rest)
+        counted = query.aggregate is None and (needs_counts(query) or not self.counting)
         result = Invariant(
             self.names.fresh(f"r_{query.name}"), Store.RESULT, head, len(query.demand), query.clauses,
-            query.tests, query.aggregate is None and (needs_counts(query) or not self.counting), query.name, tuple(blocks),
+            query.tests, counted, query.name, tuple(blocks),
             depth=1 + max(self.graph.depth.values(), default=0), result=query.result,
             access=tuple(access.items()),
         )  # fmt: skip
@@ -176,7 +176,8 @@ class _Definer:
             number = occurrence(self.query.clauses, edge.clause) or f"_{clause.relation.name}"
             self.projections[key] = self._make(
                 plain + number if several else plain, Store.TAG, (edge.target,), 1,
-                clauses, True, depth=self.graph.depth[edge.target], sets_only=self._watches_content(edge.target),
+                clauses, True, depth=self.graph.depth[edge.target],
+                sets_only=self._watches_content(edge.target),
             )  # fmt: skip
         return self.projections[key]
 

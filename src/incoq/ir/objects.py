@@ -99,7 +99,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """What is made of the elements: `len`, `sum`, `min`, ... of the set, or of the bag of all combinations."""
+    """What is made of the elements: `len`, `sum`, `min`, ... of the set, or of the bag of combinations."""
 
     kind: str
     distinct: bool

@@ -1,0 +1,194 @@
+"""Print what `explain_json` says, in lines that fit the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import click
+
+_JOINT = "\N{NO-BREAK SPACE}"
+
+
+def render(data: dict[str, Any], color: bool, width: int) -> str:
+    """The whole explanation as text."""
+    return _Printer(color, width).program(data)
+
+
+class _Printer:
+    def __init__(self, color: bool, width: int) -> None:
+        self.color, self.width = color, width
+        self.lines: list[str] = []
+
+    # -- the document ------------------------------------------------------------------------------
+
+    def program(self, data: dict[str, Any]) -> str:
+        how = f", strategy {data['strategy']}" if data["mode"] == "filtered" else ""
+        self.heading(f"{', '.join(data['files'])}: mode {data['mode']}{how}")
+        if not data["queries"]:
+            self.line("The program has no queries: nothing is maintained.")
+        for query in data["queries"]:
+            self.query(query)
+        if data["invariants"]:
+            self.invariants(data["invariants"])
+            self.costs(data)
+            self.maintenance(data["maintenance"])
+        if data["notices"]:
+            self.heading("Notices")
+            for notice in data["notices"]:
+                self.wrapped(notice, "  ")
+        return "\n".join(self.lines) + "\n"
+
+    def query(self, query: dict[str, Any]) -> None:
+        place = query["position"]
+        self.heading(f"Query {query['name']}  ({place['file']}:{place['line']})")
+        for line in query["source"].split("\n"):
+            self.code(line, "    ")
+        self.line()
+        self.item("parameters", ", ".join(query["parameters"]) or "none")
+        if query["hidden_parameters"]:
+            self.item("read outside", ", ".join(query["hidden_parameters"]))
+        keep = {"ask": "kept once asked"}.get(query["keep"], f"keep={query['keep']}")
+        self.item("demand", f"{', '.join(query['demand']) or 'none'}; {keep}")
+        for fact in query["facts"]:
+            self.item("declared", fact)
+        self.subheading("Relational form")
+        self.line(f"    {{{query['relational']['result']} :")
+        for number, clause in enumerate(query["relational"]["clauses"], 1):
+            self.wrapped(clause, f"  {number:>3}  ", "       ")
+        for test in query["relational"]["tests"]:
+            self.wrapped(test, "       ", "         ")
+        self.line("    }")
+        self.graph(query["graph"])
+        self.orders(query["updates"])
+
+    def graph(self, graph: dict[str, Any]) -> None:
+        self.subheading("Query graph  (=> carries demand, -> does not)")
+        for edge in graph["edges"]:
+            arrow = "=>" if edge["carries_demand"] else "->"
+            source = ", ".join(edge["from"]) or "()"
+            self.wrapped(
+                f"{source} {arrow} {edge['to']}  by {edge['clause']}, {edge['relation']}", "    ", "      "
+            )
+
+    def orders(self, updates: list[dict[str, Any]]) -> None:
+        self.subheading("Orders considered for each update")
+        self.line("    * chosen, = tied; [order of clauses] large/medium/small factors, cost")
+        for update in updates:
+            self.line()
+            self.wrapped(
+                f"{update['update']}   (clause {update['clause']}): {update['cost']}", "    ", "      "
+            )
+            if update["guards"]:
+                self.wrapped(f"only if {' and '.join(update['guards'])}", "      ", "        ")
+            chosen = next(c for c in update["covers"] if c["chosen"])
+            for step in chosen["steps"]:
+                shown = f"{step['clause']:>3}. {step['text']}"
+                self.columns(shown, step["factor"], "      ")
+            for cover in update["covers"]:
+                mark = "*" if cover["chosen"] else "=" if cover["tied"] else " "
+                order = " ".join(str(s["clause"]) for s in cover["steps"])
+                sizes = f"{cover['large']}/{cover['medium']}/{cover['small']}"
+                self.wrapped(f"{mark} [{order}] {sizes} {cover['cost']}", "      ", "          ")
+            self.wrapped(f"because: {update['why']}", "      ", "        ")
+
+    def invariants(self, invariants: list[dict[str, Any]]) -> None:
+        self.heading("What is maintained, in order")
+        for invariant in invariants:
+            self.line()
+            counted = "counted" if invariant["counted"] else "not counted"
+            self.columns(
+                self.bold(invariant["name"]), f"{invariant['kind']}, {counted}", "  ", invariant["name"]
+            )
+            head = invariant["head"]
+            shown = head[0] if len(head) == 1 else f"({', '.join(head)})"
+            body = ", ".join(map(self.together, [*invariant["clauses"], *invariant["tests"]]))
+            self.wrapped(f"= {{{self.together(shown)} : {body}}}", "    ", "       ")
+            self.wrapped(f"{counted}: {invariant['why']}", "    ", "      ")
+
+    def costs(self, data: dict[str, Any]) -> None:
+        self.heading("Costs")
+        for update in data["updates"]:
+            self.line()
+            self.line(f"  {self.bold(update['update'])}")
+            for mode in ("original", "incremental", "filtered"):
+                self.labelled(mode, update[mode])
+        for query in data["query_costs"]:
+            self.line()
+            self.line(f"  {self.bold('asking ' + query['query'])}")
+            self.labelled("original", query["original"])
+            for mode in ("incremental", "filtered"):
+                self.labelled(mode, f"{query['afterwards']}; the first time {query['first_time'][mode]}")
+
+    def maintenance(self, functions: list[dict[str, str]]) -> None:
+        self.heading("Maintenance code")
+        for function in functions:
+            self.line()
+            if "." in function["function"]:
+                self.line(f"  # {function['function']}")
+            for line in function["code"].split("\n"):
+                indent = len(line) - len(line.lstrip())
+                self.code(line.lstrip(), "  " + " " * (indent // 2))
+
+    # -- lines -------------------------------------------------------------------------------------
+
+    def line(self, text: str = "") -> None:
+        self.lines.append(text.rstrip())
+
+    def bold(self, text: str) -> str:
+        return click.style(text, bold=True) if self.color else text
+
+    def heading(self, text: str) -> None:
+        if self.lines:
+            self.line()
+        for part in textwrap.wrap(text, self.width):
+            self.line(click.style(part, fg="cyan", bold=True) if self.color else part)
+        rule = "-" * min(self.width, len(text))
+        self.line(click.style(rule, fg="cyan") if self.color else rule)
+
+    def subheading(self, text: str) -> None:
+        self.line()
+        self.line("  " + self.bold(text))
+
+    def item(self, label: str, text: str) -> None:
+        self.wrapped(text, f"  {label + ':':<14}", " " * 16)
+
+    def labelled(self, label: str, text: str) -> None:
+        self.wrapped(text, f"    {label:<13}", " " * 19)
+
+    def wrapped(self, text: str, first: str, then: str | None = None) -> None:
+        """Text broken at blanks, of which there is one after every comma."""
+        then = first if then is None else then
+        for line in textwrap.wrap(
+            text, self.width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False
+        ):
+            self.line(line.replace(_JOINT, " "))
+
+    def together(self, text: str) -> str:
+        """Text that is not broken, if it fits a line."""
+        return text.replace(" ", _JOINT) if len(text) < self.width - 10 else text
+
+    def columns(self, left: str, right: str, indent: str, plain: str | None = None) -> None:
+        """Two columns, on two lines where they do not fit side by side."""
+        room = self.width - len(indent) - len(plain or left) - len(right)
+        if room >= 2:
+            self.line(f"{indent}{left}{' ' * room}{right}")
+            return
+        self.wrapped(left, indent, indent + "      ")
+        for part in textwrap.wrap(right, self.width - len(indent) - 8):
+            self.line(f"{part:>{self.width}}")
+
+    def code(self, text: str, indent: str) -> None:
+        """A line of code; what is too long goes on in the next line after a mark."""
+        room = self.width - len(indent)
+        if len(text) <= room:
+            self.line(indent + text)
+            return
+        if room < 30:
+            indent, room = indent[: self.width - 30], 30
+        while len(text) > room:
+            cut = text.rfind(" ", 20, room)
+            cut = room if cut < 0 else cut
+            self.line(indent + text[:cut])
+            text = "… " + text[cut:].lstrip()
+        self.line(indent + text)
