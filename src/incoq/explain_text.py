@@ -53,7 +53,7 @@ class _Printer:
         for fact in query["facts"]:
             self.item("declared", fact)
         self.subheading("Relational form")
-        self.line(f"    {{{query['relational']['result']} :")
+        self.wrapped(f"{{{query['relational']['result']} :", "    ", "      ")
         for number, clause in enumerate(query["relational"]["clauses"], 1):
             self.wrapped(clause, f"  {number:>3}  ", "       ")
         for test in query["relational"]["tests"]:
@@ -110,12 +110,12 @@ class _Printer:
         self.heading("Costs")
         for update in data["updates"]:
             self.line()
-            self.line(f"  {self.bold(update['update'])}")
+            self.title(update["update"])
             for mode in ("original", "incremental", "filtered"):
                 self.labelled(mode, update[mode])
         for query in data["query_costs"]:
             self.line()
-            self.line(f"  {self.bold('asking ' + query['query'])}")
+            self.title(f"asking {query['query']}")
             self.labelled("original", query["original"])
             for mode in ("incremental", "filtered"):
                 self.labelled(mode, f"{query['afterwards']}; the first time {query['first_time'][mode]}")
@@ -149,6 +149,10 @@ class _Printer:
     def subheading(self, text: str) -> None:
         self.line()
         self.line("  " + self.bold(text))
+
+    def title(self, text: str) -> None:
+        for part in textwrap.wrap(text, self.width - 2):
+            self.line(f"  {self.bold(part)}")
 
     def item(self, label: str, text: str) -> None:
         self.wrapped(text, f"  {label + ':':<14}", " " * 16)

@@ -9,7 +9,7 @@ Where the support code has refused something (`REFUSED`), the next query raises;
 
 In incremental mode an index ranges over all objects of the program, which nothing lists. Every entry must be
 true of live data; and everything that can be reached from the structures along the queries' fields and
-memberships, or that `sets` and `objects` list, must have its entry. What is garbage of the program's may have
+memberships, or from the listed `objects`, must have its entry. What is garbage of the program's may have
 entries too: the index itself leads to it.
 """
 
@@ -57,7 +57,8 @@ class Checker:
         self.values = Values(compiled, namespace)
         self.refused: list[Any] = namespace[compiled.support.names["REFUSED"]]
         self.fields = compiled.plan.fields()
-        self._listed: tuple[Iterable[Any], ...] = (sets, objects)
+        self._objects = objects
+        del sets  # a set counts as soon as an object or a structure leads to it
         self._world: list[Any] | None = None
         self._queries = {q.name: q for q in compiled.plan.queries}
         self._answers: dict[str, dict[Any, Any]] = {}  # recomputed, innermost queries first
@@ -115,7 +116,8 @@ class Checker:
         rest_of = _projection(invariant.head[invariant.key :])
         has_rest = len(invariant.head) > invariant.key
         is_set, sets_only, result = self.values.is_set, invariant.sets_only, invariant.result
-        put = {dict: _count, set: set.add, list: list.append}[type(make_answer())]
+        puts: dict[type, Callable[[Any, Any], None]] = {dict: _count, set: set.add, list: list.append}
+        put = puts[type(make_answer())]
         put_tag = _count if invariant.counted else set.add
 
         def value(env: Env) -> None:
@@ -168,9 +170,9 @@ class Checker:
     # -- indices over all objects ------------------------------------------------------------------
 
     def _reachable(self) -> list[Any]:
-        """Everything that the structures and the lists of sets and objects lead to."""
+        """Everything that the structures and the listed objects lead to."""
         if self._world is None:
-            start = [value for listed in self._listed for value in listed]
+            start = list(self._objects)
             for invariant in self.compiled.plan.invariants:
                 if any(c.relation.kind in NESTED for c in invariant.clauses):
                     continue  # holds computed values, which no index knows

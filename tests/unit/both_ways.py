@@ -11,6 +11,7 @@ import itertools
 import sys
 import tempfile
 import textwrap
+import types
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,16 @@ def compile_in(text: str, mode: str, **options: Any) -> incoq.Compiled:
 
 
 def load(code: str) -> dict[str, Any]:
-    """Run compiled code; it must not need incoq."""
+    """Run compiled code as a module; it must not need incoq."""
     assert "import incoq" not in code
     assert "from incoq" not in code
-    namespace: dict[str, Any] = {"__name__": "compiled"}
-    exec(compile(code, "<compiled>", "exec"), namespace)
-    return namespace
+    module = types.ModuleType(f"compiled_{next(_numbers)}")
+    sys.modules[module.__name__] = module  # `dataclass` looks its module up
+    try:
+        exec(compile(code, "<compiled>", "exec"), vars(module))
+    finally:
+        del sys.modules[module.__name__]
+    return vars(module)
 
 
 def run_compiled(text: str, mode: str, **options: Any) -> list[Any]:

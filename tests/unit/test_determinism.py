@@ -23,8 +23,8 @@ def nyc_fans(celeb, group):
 
 @query(keep=lru(3), demand=("a",))
 def many(a, b, c):
-    return {(x.p, y.q, z) for x in a.xs for y in x.ys for (z, _, w) in b.zs if b in a.bs if w == x.k
-            if x.m or y.n or z not in c if c in x.cs}
+    return {(x.p, z) for x in a.xs for (z, _, w) in b.zs if b in a.bs if w == x.k if x.m or z not in c
+            if c in x.cs}
 
 def inside(s, k):
     return query({x for x in s if (x, k) in R if (k, x) in T})

@@ -220,7 +220,7 @@ def test_a_variable_may_have_any_name(name: str) -> None:
     same_both_ways(AS_VARIABLE.replace("NAME", name), ("filtered",))
 
 
-@pytest.mark.parametrize("name", [*AWKWARD, *BUILTINS])
+@pytest.mark.parametrize("name", [*AWKWARD[::2], *BUILTINS])
 def test_a_parameter_may_have_any_name(name: str) -> None:
     same_both_ways(AS_PARAMETER.replace("NAME", name), ("filtered",))
 

@@ -576,6 +576,45 @@ def test_trap_6_a_deep_copied_set_is_maintained() -> None:
     same_both_ways(program, ("filtered",))
 
 
+def test_trap_6_dataclasses_and_named_tuples() -> None:
+    program = """
+    from dataclasses import dataclass, field
+    from typing import NamedTuple
+
+    @dataclass(eq=False)
+    class Person:
+        n: int
+        f: set = field(default_factory=set)
+
+    @dataclass(frozen=True)
+    class Place:
+        x: int
+
+    class Pair(NamedTuple):
+        a: int
+        b: int
+
+    @query
+    def q(s, place):
+        return {p.n for p in s if place in p.f}
+
+    @query
+    def pairs(s):
+        return {t.a for t in s if t.b > 1}
+
+    def main(show):
+        p = Person(1)
+        s, t = Set([p]), Set([Pair(1, 2)])
+        show(q(s, Place(1)), pairs(t))
+        p.f.add(Place(1)); show(q(s, Place(1)))
+        p.n = 4; show(q(s, Place(1)), q(s, Place(2)))
+        p.f = set(); show(q(s, Place(1)))
+        s.add(Person(9, {Place(2)})); show(q(s, Place(2)))
+        t.add(Pair(3, 4)); t.discard((1, 2)); show(pairs(t))
+    """
+    same_both_ways(program, ("filtered", "first-clause"))
+
+
 # 7. The right side is evaluated once, before anything
 
 

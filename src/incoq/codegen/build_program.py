@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from incoq.codegen.build_support import SupportCode
+from incoq.codegen.elide_copies import elide_copies
 from incoq.codegen.rewrite_updates import UpdateNames, rewrite_updates
 from incoq.codegen.text_edits import Edit, SourceText, Unsupported, apply_edits
 from incoq.frontend.find_queries import QuerySite
@@ -51,6 +52,7 @@ def rewrite_module(
         else:
             assert site.node is not None
             replaced[site.node] = _answer(site.query, support)
+    replaced.update(elide_copies(module, sites, support.ask))
     for node in ast.walk(module.tree):
         edit = _import(module, source, node, support)
         if edit is not None:

@@ -22,8 +22,8 @@ from incoq.ir.covers import Access, Cost, Cover, Covers, Factor, Size, Step
 from incoq.ir.objects import Fact
 from incoq.ir.relational import Clause, Kind
 
-EXHAUSTIVE_NODES = 300
-BUDGET_NODES = 4000
+EXHAUSTIVE_NODES = 60
+BUDGET_NODES = 600
 SHOWN = 24
 
 
@@ -57,6 +57,7 @@ class _Search:
         self.nodes = 0
         self.cut = False
         self.seen: dict[frozenset[int], tuple[int, int, int, int]] = {}
+        self.known: dict[tuple[int, tuple[int, ...]], Step | None] = {}
 
     def run(self) -> None:
         remaining = [i for i in range(len(self.problem.clauses)) if i not in self.problem.skip]
@@ -94,14 +95,16 @@ class _Search:
         progress = True
         while progress:
             progress = False
+            left = []
             for index in remaining:
                 step = self._access(index, bound)
                 if step is not None and step.factor is None:
                     bound.update(self.problem.clauses[index].args)
                     cover = _extend(cover, step)
-                    remaining = tuple(i for i in remaining if i != index)
                     progress = True
-                    break
+                else:
+                    left.append(index)
+            remaining = tuple(left)
         return remaining, cover
 
     def _candidates(self, remaining: Sequence[int], bound: Collection[str]) -> Iterator[Step]:
@@ -111,9 +114,17 @@ class _Search:
         yield from sorted(chosen, key=lambda s: (s.factor.size if s.factor else Size.ONE, s.clause))
 
     def _access(self, index: int, bound: Collection[str]) -> Step | None:
-        """The cheapest way to visit a clause now: the paper's four cost cases."""
+        """The cheapest way to visit a clause now."""
+        args = self.problem.clauses[index].args
+        key = tuple([i for i, v in enumerate(args) if v in bound])
+        if (index, key) not in self.known:
+            self.known[index, key] = self._access_by(index, key)
+        return self.known[index, key]
+
+    def _access_by(self, index: int, key: tuple[int, ...]) -> Step | None:
+        """The paper's four cost cases."""
         clause = self.problem.clauses[index]
-        key = tuple(i for i, v in enumerate(clause.args) if v in bound)
+        bound = {clause.args[i] for i in key}
         new = tuple(i for i, v in enumerate(clause.args) if v not in bound)
         if clause.watch and clause.relation.kind is not Kind.FIELD:
             return Step(index, Access.NOTHING, key, ()) if not new else None

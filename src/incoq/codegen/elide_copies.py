@@ -1,0 +1,75 @@
+"""Ask without a copy where the answer cannot escape (paper, section 5.1: "where necessary, a copy is made").
+
+Before:    if user in nyc_fans(celeb, group): ...        len(nyc_fans(celeb, group))
+After:     if user in ask_nyc_fans(celeb, group): ...    len(ask_nyc_fans(celeb, group))
+Invariant: the kept answer is only looked at on the spot: nothing of the program holds it afterwards.
+Cost:      O(#answer) becomes O(1)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from incoq.frontend.find_queries import QuerySite
+from incoq.frontend.program import Module
+
+# Builtins that look at their argument and let nothing of it go but its elements.
+_CONSUMERS = frozenset(
+    ["len", "bool", "any", "all", "sum", "min", "max", "sorted", "list", "tuple", "frozenset"]
+)
+
+
+def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str]) -> dict[ast.AST, str]:
+    """The function names to replace, each with the name that gives the kept answer."""
+    queries = {
+        site.node.name: site
+        for site in sites
+        if isinstance(site.node, ast.FunctionDef) and _is_plain(site) and _is_global(module, site.node.name)
+    }
+    found: dict[ast.AST, str] = {}
+    for node in ast.walk(module.tree):
+        for call in _looked_at(module, node):
+            if isinstance(call.func, ast.Name) and call.func.id in queries:
+                site = queries[call.func.id]
+                simple = not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
+                if simple and len(call.args) == len(site.query.params):
+                    found[call.func] = ask[site.query.name]
+    return found
+
+
+def _is_plain(site: QuerySite) -> bool:
+    """A set query that reads no globals: its call can be replaced name by name."""
+    return site.query.aggregate is None and not site.query.hidden
+
+
+def _is_global(module: Module, identifier: str) -> bool:
+    """Is a name bound once in the whole module, at its top?"""
+    binding = module.bindings.get(identifier)
+    if binding is None or not binding.once:
+        return False
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Name(id=bound, ctx=ast.Store() | ast.Del()) | ast.arg(arg=bound) if bound == identifier:
+                return False
+            case ast.FunctionDef(name=bound) | ast.ClassDef(name=bound) if bound == identifier:
+                if node is not binding.node:
+                    return False
+    return True
+
+
+def _looked_at(module: Module, node: ast.AST) -> list[ast.Call]:
+    """Calls whose value `node` looks at on the spot."""
+    values: list[ast.expr] = []
+    match node:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]):
+            values = [right]
+        case ast.Call(func=ast.Name(id=consumer), args=[argument]) if (
+            consumer in _CONSUMERS and consumer not in module.bindings
+        ):
+            values = [argument]
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            values = [test]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            values = [operand]
+    return [v for v in values if isinstance(v, ast.Call)]

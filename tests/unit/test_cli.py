@@ -1,0 +1,301 @@
+"""The command line: what it writes, what it refuses, what it passes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from incoq.cli import main
+
+PROGRAM = '''\
+"""Fans."""
+import sys
+from incoq import Set, query
+
+
+class User:
+    def __init__(self, email, loc):
+        self.email, self.loc, self.followers = email, loc, Set()
+
+
+@query
+def fans(celeb, group):
+    return {u.email for u in celeb.followers if u in group if u.loc == "NYC"}
+
+
+ann, bob = User("ann", "NYC"), User("bob", "Oslo")
+group = Set([ann, bob])
+bob.followers.add(ann)
+print(sorted(fans(bob, group)), sys.argv[1:])
+ann.loc = "Lima"
+print(sorted(fans(bob, group)))
+'''
+OUTPUT = "['ann'] {}\n[]\n"
+
+
+def invoke(*args: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in args])
+
+
+def in_process(*args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own: `run` and `verify` take over `__main__`."""
+    command = [sys.executable, "-m", "incoq.cli", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=_environment())
+
+
+def isolated(path: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """Python without the package in reach."""
+    block = f"import sys, runpy; sys.modules['incoq'] = None; sys.argv = {[str(path), *args]!r}; "
+    code = block + f"runpy.run_path({str(path)!r}, run_name='__main__')"
+    return subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+
+
+def _environment() -> dict[str, str]:
+    source = Path(__file__).parents[2] / "src"
+    return {**os.environ, "PYTHONPATH": str(source)}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--mode", "incremental"], ["--strategy", "first-clause"]])
+def test_compiled_output_runs_isolated_and_without_incoq(program: Path, options: list[str]) -> None:
+    out = program.with_name("out.py")
+    assert invoke("compile", program, "-o", out, *options).exit_code == 0
+    ran = isolated(out, "x")
+    assert (ran.stdout, ran.stderr) == (OUTPUT.format("['x']"), "")
+
+
+def test_compile_keeps_the_text_that_it_does_not_touch(program: Path) -> None:
+    out = program.with_name("out.py")
+    invoke("compile", program, "-o", out)
+    assert "group = Set([ann, bob])\nbob.followers.add(ann)\nprint(sorted(" in out.read_text()
+    assert '\nset_loc("Lima", ann)\n' in out.read_text()
+
+
+def test_compile_into_a_directory_keeps_the_name(program: Path) -> None:
+    (program.parent / "build").mkdir()
+    assert invoke("compile", program, "-o", program.parent / "build").exit_code == 0
+    assert (program.parent / "build" / "program.py").exists()
+
+
+def test_compile_makes_missing_directories_and_keeps_the_mode_of_the_file(program: Path) -> None:
+    program.chmod(0o755)
+    out = program.parent / "a" / "b" / "out.py"
+    assert invoke("compile", program, "-o", out).exit_code == 0
+    assert out.stat().st_mode & 0o777 == 0o755
+
+
+def test_compile_keeps_a_coding_cookie_and_its_encoding(tmp_path: Path) -> None:
+    path, out = tmp_path / "latin.py", tmp_path / "out.py"
+    text = PROGRAM.replace('"""Fans."""', "# -*- coding: latin-1 -*-\nprint('é')")
+    path.write_bytes(text.encode("latin-1"))
+    assert invoke("compile", path, "-o", out).exit_code == 0
+    assert b"print('\xe9')" in out.read_bytes()
+    assert isolated(out).stdout == "é\n" + OUTPUT.format("[]")
+
+
+def test_compile_turns_a_cookie_that_cannot_hold_the_output_into_utf_8(tmp_path: Path) -> None:
+    path, out = tmp_path / "ascii.py", tmp_path / "out.py"
+    text = PROGRAM.replace('"""Fans."""\n', "# coding: ascii\n")
+    path.write_text(text)
+    assert invoke("compile", path, "-o", out).exit_code == 0
+    assert out.read_bytes().startswith(b"# coding: utf-8\n")
+    assert isolated(out).stdout == OUTPUT.format("[]")
+
+
+# -- refusals ----------------------------------------------------------------------------------------------
+
+QUERY = "from incoq import Set, query\n@query\ndef q(s):\n    return {%s}\n"
+BAD = {
+    "a syntax error": ("def f(:\n    pass\n", "IQ101", 1, 7),
+    "an unreachable variable": (QUERY % "x for x in s if y > x", "IQ201", 4, 29),
+    "an impure condition": (
+        "from incoq import query\ndef impure(x):\n    print(x)\n    return x\n"
+        "@query\ndef q(s):\n    return {x for x in s if impure(x)}\n",
+        "IQ202", 7, 29,
+    ),
+    "an unhashable class": (
+        "from dataclasses import dataclass\nfrom incoq import query\n@dataclass\nclass User:\n    loc: str\n"
+        "@query\ndef q(s):\n    return {x for x in s if x.loc == 1}\n",
+        "IQ205", 4, 1,
+    ),
+    "an unsupported body": (QUERY.replace("return {%s}", "x = s; return x"), "IQ200", 3, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("command", ["compile", "run", "explain", "verify"])
+def test_a_bad_program_gives_one_message_and_no_output(what: str, command: str, tmp_path: Path) -> None:
+    text, code, line, column = BAD[what]
+    path, out = tmp_path / "bad.py", tmp_path / "out.py"
+    path.write_text(text)
+    result = invoke(command, path, *(["-o", out] if command == "compile" else []))
+    assert result.exit_code == 1
+    assert not out.exists()
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith(f"{path}:{line}:{column}: error[{code}]: ")
+    assert lines[1] == "    " + text.splitlines()[line - 1]
+    assert lines[2] == "    " + " " * (column - 1) + "^"
+    assert lines[3].startswith("  help: ")
+    assert len(lines) == 4
+
+
+def test_a_missing_file_is_reported_with_its_name(tmp_path: Path) -> None:
+    path, out = tmp_path / "none.py", tmp_path / "out.py"
+    result = invoke("compile", path, "-o", out)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{path}:1:1: error[IQ100]: ")
+    assert not out.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_an_unreadable_file_is_reported(program: Path) -> None:
+    program.chmod(0)
+    result = invoke("compile", program, "-o", program.with_name("out.py"))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{program}:1:1: error[IQ100]: ")
+
+
+def test_a_directory_without_modules_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = invoke("compile", tmp_path / "empty", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "error[IQ100]" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_is_not_utf_8_is_reported(tmp_path: Path) -> None:
+    path, out = tmp_path / "bytes.py", tmp_path / "out.py"
+    path.write_bytes(b"x = '\xff'\n")
+    result = invoke("compile", path, "-o", out)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{path}:1:1: error[IQ103]: ")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("route", ["same", "relative", "symlink", "hard link", "directory"])
+def test_output_onto_the_input_is_refused_by_every_route(route: str, program: Path) -> None:
+    out = program
+    if route == "relative":
+        (program.parent / "sub").mkdir()
+        out = program.parent / "sub" / ".." / "program.py"
+    elif route == "symlink":
+        out = program.with_name("link.py")
+        out.symlink_to(program)
+    elif route == "hard link":
+        out = program.with_name("hard.py")
+        os.link(program, out)
+    elif route == "directory":
+        out = program.parent
+    result = invoke("compile", program, "-o", out)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{program}:1:1: error[IQ102]: ")
+    assert program.read_text() == PROGRAM
+
+
+def test_output_that_cannot_be_written_leaves_nothing_behind(program: Path) -> None:
+    (program.parent / "file").write_text("")
+    result = invoke("compile", program, "-o", program.parent / "file" / "out.py")
+    assert result.exit_code == 1
+    assert "error[IQ105]" in result.stderr
+    assert sorted(p.name for p in program.parent.iterdir()) == ["file", "program.py"]
+
+
+@pytest.mark.parametrize(
+    "args", [["compile"], ["compile", "p.py"], ["run", "--mode", "fast", "p.py"], ["nothing"], ["explain"]]
+)
+def test_wrong_usage_ends_with_status_2(args: list[str]) -> None:
+    assert invoke(*args).exit_code == 2
+
+
+def test_help_imports_nothing_of_the_compiler() -> None:
+    code = (
+        "import sys, incoq.cli\n"
+        "try: incoq.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "sys.stderr.write(str(sorted(m for m in sys.modules if m.startswith('incoq.'))))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=_environment())
+    assert ran.stderr == "['incoq.cli', 'incoq.errors', 'incoq.objects']"
+
+
+# -- run ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_run_prints_what_plain_python_prints(mode: str, program: Path) -> None:
+    ran = in_process("run", "--mode", mode, program, "--flag", "x")
+    assert (ran.stdout, ran.stderr, ran.returncode) == (OUTPUT.format("['--flag', 'x']"), "", 0)
+
+
+@pytest.mark.parametrize(("ending", "status"), [("sys.exit(7)", 7), ("sys.exit()", 0), ("sys.exit('no')", 1)])
+def test_run_passes_the_exit_status_on(ending: str, status: int, program: Path) -> None:
+    program.write_text(PROGRAM + ending + "\n")
+    assert in_process("run", program).returncode == status
+
+
+def test_run_shows_tracebacks_with_the_lines_of_the_file(program: Path) -> None:
+    text = PROGRAM + "def later(user):\n    user.loc = (\n        user.nothing\n    )\nlater(ann)\n"
+    program.write_text(text)
+    ran = in_process("run", program)
+    lines = text.splitlines()
+    assert ran.returncode == 1
+    assert f'File "{program}", line {lines.index("later(ann)") + 1}, in <module>' in ran.stderr
+    assert f'File "{program}", line {lines.index("        user.nothing") + 1}, in later' in ran.stderr
+    assert ran.stderr.endswith("AttributeError: 'User' object has no attribute 'nothing'\n")
+    assert "incoq/" not in ran.stderr
+
+
+def test_run_gives_the_program_its_own_main_module_and_folder(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("VALUE = 3\n")
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import sys, helper\nprint(__name__, helper.VALUE, sys.modules['__main__'].__file__, sys.argv)\n"
+    )
+    ran = in_process("run", "program.py", "a", cwd=tmp_path)
+    assert ran.stdout == "__main__ 3 program.py ['program.py', 'a']\n"
+
+
+def test_a_module_beside_the_file_that_is_not_compiled_is_pointed_out(tmp_path: Path, program: Path) -> None:
+    (tmp_path / "helper.py").write_text("def move(user):\n    user.loc = 'Oslo'\n")
+    program.write_text("import helper\n" + PROGRAM)
+    result = invoke("compile", program, "-o", tmp_path / "out.py")
+    assert result.exit_code == 0
+    assert f"{program}:1:1: notice: `helper` is not compiled with this file" in result.stderr
+
+
+# -- verify and explain ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_verify_runs_the_program_and_counts_its_checks(mode: str, program: Path) -> None:
+    ran = in_process("verify", "--mode", mode, program)
+    assert ran.stdout == OUTPUT.format("[]")
+    assert ran.returncode == 0
+    assert "verify: no differences;" in ran.stderr
+
+
+def test_verify_reports_the_programs_own_exception(program: Path) -> None:
+    program.write_text(PROGRAM + "1 / 0\n")
+    ran = in_process("verify", program)
+    assert ran.returncode == 1
+    assert "ZeroDivisionError" in ran.stderr
+    assert "no differences" in ran.stderr
+
+
+def test_explain_prints_text_without_colour_into_a_pipe(program: Path) -> None:
+    ran = in_process("explain", program)
+    assert ran.returncode == 0
+    assert "\x1b" not in ran.stdout
+    assert "#fil_inv_member_2{u}" in ran.stdout

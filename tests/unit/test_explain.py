@@ -1,0 +1,171 @@
+"""Explanations: the paper's running example is recognisable, the text fits, the data follows its schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import incoq
+from incoq.explain import explain_json, explain_text
+
+PROGRAM = """\
+from incoq import Set, query
+
+
+class User:
+    def __init__(self, email, loc):
+        self.email, self.loc, self.followers = email, loc, Set()
+
+
+@query{options}
+def fans(celeb, group):
+    return {{u.email for u in celeb.followers if u in group if u.loc == "NYC"}}
+"""
+WIDE = """\
+from incoq import query
+
+@query
+def a_query_with_quite_a_long_name(the_first_parameter_of_it, the_second_parameter_of_it):
+    return {(a_long_variable_name.and_a_long_field_name, another_long_variable_name.and_a_long_field_name) for a_long_variable_name in the_first_parameter_of_it.with_a_long_field for another_long_variable_name in the_second_parameter_of_it.with_a_long_field if a_long_variable_name.and_a_long_field_name < another_long_variable_name.and_a_long_field_name}
+"""  # noqa: E501
+HOPS = " ".join(f"for x{i} in x{i - 1}.s if x{i} in o.t" for i in range(1, 10))
+MANY = f"from incoq import query\n@query\ndef many(o):\n    return {{x0 for x0 in o.s {HOPS}}}\n"
+REFUSED = """\
+from incoq import query
+
+class O:
+    f = 1
+
+@query
+def q(s, k):
+    return {x for x in s if x.f == k.f}
+"""
+
+
+def explained(text: str, **options: Any) -> dict[str, Any]:
+    return explain_json(incoq.compile_source(text, "program.py", **options))
+
+
+def running(options: str = "", **chosen: Any) -> dict[str, Any]:
+    return explained(PROGRAM.format(options=options), **chosen)
+
+
+def update(data: dict[str, Any], relation: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(u for u in data["queries"][0]["updates"] if u["relation"] == relation)
+    return found
+
+
+def factors(cover: dict[str, Any]) -> list[str]:
+    return [s["factor"] for s in cover["steps"] if s["factor"] != "1"]
+
+
+def test_the_two_best_orders_of_the_papers_table_are_considered() -> None:
+    loc = update(running(mode="incremental"), "field_loc")
+    considered = [factors(c) for c in loc["covers"]]
+    assert considered[0] == ["#inv_member{u}", "#demand.1{2=group}"]
+    assert ["#inv_member{u}", "#inv_followers{celeb_followers}", "#demand.2{1=celeb}"] in considered
+    assert [c["chosen"] for c in loc["covers"]].count(True) == 1
+    assert loc["why"].startswith("fewest medium factors: 0 against 1")
+
+
+def test_a_declared_fact_chooses_the_second_order_and_says_so() -> None:
+    loc = update(running('(assume="one celeb per celeb.followers")', mode="incremental"), "field_loc")
+    assert factors(loc["covers"][0]) == [
+        "#inv_member{u}", "#inv_followers{celeb_followers}", "#demand.2{1=celeb}",
+    ]  # fmt: skip
+    assert "by a declared fact #inv_followers{celeb_followers} is 1" in loc["why"]
+
+
+def test_tied_orders_are_marked() -> None:
+    demand = update(running(), "demand_fans")
+    assert demand["tied"] == 2
+    assert [c["tied"] for c in demand["covers"]] == [True, True]
+    assert "of 2 tied orders the one found first" in demand["why"]
+
+
+def test_a_search_that_the_budget_cut_says_so() -> None:
+    data = explained(MANY)
+    cut = [u for u in data["queries"][0]["updates"] if u["budget_cut"]]
+    assert cut
+    assert all("the search budget ended" in u["why"] for u in cut)
+    assert "the search budget ended" in " ".join(
+        explain_text(incoq.compile_source(MANY)).replace("\n", " ").split()
+    )
+
+
+def test_the_graph_shows_which_edges_carry_demand() -> None:
+    filtered, weaker, incremental = (
+        [(e["from"], e["to"]) for e in data["queries"][0]["graph"]["edges"] if e["carries_demand"]]
+        for data in (running(), running(strategy="first-clause"), running(mode="incremental"))
+    )
+    assert (["group"], "u") in filtered
+    assert (["group"], "u") not in weaker
+    assert incremental == []
+
+
+def test_costs_of_all_modes_stand_side_by_side_whichever_was_compiled() -> None:
+    expected = {
+        "update": "o.loc = x, del o.loc",
+        "original": "O(1)",
+        "incremental": "O(#inv_member{u} × #demand.1{2=group})",
+        "filtered": "O(#fil_inv_member_2{u} × #demand.1{2=group})",
+    }
+    for mode in ("filtered", "incremental"):
+        assert expected in running(mode=mode)["updates"]
+    asked = running()["query_costs"][0]
+    assert (asked["original"], asked["afterwards"]) == ("O(#celeb.followers)", "O(1)")
+
+
+def test_a_mode_that_refuses_the_program_is_shown_as_refusing() -> None:
+    data = explained(REFUSED)
+    assert data["updates"][0]["incremental"].startswith("refused: IQ223")
+    assert "refused: IQ223" in explain_text(incoq.compile_source(REFUSED))
+
+
+def test_counting_is_explained() -> None:
+    why = {i["name"]: (i["counted"], i["why"]) for i in running()["invariants"]}
+    assert why["r_fans"] == (True, "several values of u may give the same element")
+    assert why["tag_u"][0] is False
+    assert why["tag_u_1"] == (True, "several tagged sources may lead to the value")
+
+
+def test_the_generated_functions_are_all_there() -> None:
+    functions = {f["function"]: f["code"] for f in running()["maintenance"]}
+    assert {"Set.add", "Set.discard", "set_loc", "del_loc", "demand_fans", "ask_fans"} <= functions.keys()
+    assert functions["set_loc"].startswith("def set_loc(value, o):\n")
+
+
+@pytest.mark.parametrize("text", [PROGRAM.format(options=""), WIDE, MANY], ids=["running", "wide", "many"])
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_the_text_fits_80_columns(text: str, mode: str) -> None:
+    shown = explain_text(incoq.compile_source(text, "program.py", mode=mode))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not re.search(r"[ \t]$", shown, re.MULTILINE)
+
+
+def test_colour_is_there_only_when_asked_for() -> None:
+    compiled = incoq.compile_source(PROGRAM.format(options=""))
+    assert "\x1b[" not in explain_text(compiled)
+    coloured = explain_text(compiled, color=True)
+    assert re.sub(r"\x1b\[\d*m", "", coloured) == explain_text(compiled)
+
+
+def test_a_program_without_queries_is_explained_as_such() -> None:
+    assert "nothing is maintained" in explain_text(incoq.compile_source("x = 1\n"))
+
+
+def test_the_data_is_json_and_every_key_is_documented() -> None:
+    documented = set(re.findall(r"`(\w+)`", Path("docs/explain-schema.md").read_text()))
+    data = json.loads(json.dumps(running()))
+    missing = {k for k in _keys(data) if k not in documented}
+    assert missing == set()
+
+
+def _keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {k for v in value.values() for k in _keys(v)}
+    return {k for v in value for k in _keys(v)} if isinstance(value, list) else set()

@@ -1,0 +1,200 @@
+"""Programs of several modules: compiled together, they share one support module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from test_cli import in_process
+
+from incoq.cli import main
+from incoq.codegen.build_package import package_files
+from incoq.compile import compile_path
+
+MODEL = '''\
+"""The model."""
+from __future__ import annotations
+from incoq import Set, query
+
+
+class User:
+    def __init__(self, email, loc):
+        self.email = email
+        self.loc = loc
+        self.followers = Set()
+
+
+@query
+def fans(celeb, group):
+    return {u.email for u in celeb.followers if u in group if u.loc == "NYC"}
+'''
+REPORT = """\
+import math as m
+from incoq import query
+from {dot}model import fans
+
+
+@query
+def far(celeb):
+    return {{u.email for u in celeb.followers if u.loc != "NYC"}}
+
+
+def long_names(celeb, limit):
+    return len(query({{u for u in celeb.followers if m.sqrt(len(u.email)) > limit}}))
+"""
+UPDATES = """\
+def follow(user, celeb):
+    celeb.followers.add(user)
+
+
+def move(user, place):
+    user.loc = place
+"""
+MAIN = """\
+import sys
+from incoq import Set
+from {pkg}model import User, fans
+from {pkg}report import far, long_names
+from {sub}updates import follow, move
+
+ann, bob = User("ann", "NYC"), User("barbara", "Oslo")
+group = Set([ann, bob])
+follow(ann, bob)
+print(sorted(fans(bob, group)), sorted(far(bob)), long_names(bob, 1), long_names(bob, 2))
+move(ann, "Lima")
+follow(bob, bob)
+print(sorted(fans(bob, group)), sorted(far(bob)), long_names(bob, 1), long_names(bob, 2), sys.argv[1:])
+"""
+OUTPUT = "['ann'] [] 1 0\n[] ['ann', 'barbara'] 2 1 ['x']\n"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    root = tmp_path / "source" / "app"
+    (root / "sub").mkdir(parents=True)
+    (root / "__init__.py").write_text('"""An application."""\n')
+    (root / "sub" / "__init__.py").write_text("")
+    (root / "model.py").write_text(MODEL)
+    (root / "report.py").write_text(REPORT.format(dot="."))
+    (root / "sub" / "updates.py").write_text(UPDATES)
+    (root / "__main__.py").write_text(MAIN.format(pkg="app.", sub="app.sub."))
+    (root / "data.txt").write_text("data\n")
+    return root
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Path:
+    root = tmp_path / "source" / "scripts"
+    (root / "sub").mkdir(parents=True)
+    (root / "model.py").write_text(MODEL)
+    (root / "report.py").write_text(REPORT.format(dot=""))
+    (root / "sub" / "__init__.py").write_text("")
+    (root / "sub" / "updates.py").write_text(UPDATES)
+    (root / "main.py").write_text(MAIN.format(pkg="", sub="sub."))
+    return root
+
+
+def compile_to(program: Path, out: Path) -> int:
+    return CliRunner().invoke(main, ["compile", str(program), "-o", str(out)]).exit_code
+
+
+def python(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Python with incoq out of reach."""
+    (cwd / "sitecustomize.py").write_text("import sys; sys.modules['incoq'] = None\n")
+    command = [sys.executable, *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={"PYTHONPATH": str(cwd)})
+
+
+def test_a_compiled_package_runs_without_incoq(package: Path, tmp_path: Path) -> None:
+    assert compile_to(package, tmp_path / "out") == 0
+    ran = python("-m", "app", "x", cwd=tmp_path / "out")
+    assert (ran.stdout, ran.stderr) == (OUTPUT, "")
+
+
+def test_a_compiled_directory_of_scripts_runs_without_incoq(scripts: Path, tmp_path: Path) -> None:
+    assert compile_to(scripts, tmp_path / "out") == 0
+    ran = python("main.py", "x", cwd=tmp_path / "out")
+    assert (ran.stdout, ran.stderr) == (OUTPUT, "")
+
+
+def test_a_package_goes_below_the_output_unless_that_has_its_name(package: Path, tmp_path: Path) -> None:
+    assert compile_to(package, tmp_path / "out") == 0
+    assert compile_to(package, tmp_path / "other" / "app") == 0
+    below, named = tmp_path / "out" / "app", tmp_path / "other" / "app"
+    files = sorted(p.relative_to(below).as_posix() for p in below.rglob("*") if p.is_file())
+    assert files == [
+        "__init__.py", "__main__.py", "_incoq_support.py", "data.txt", "model.py", "report.py",
+        "sub/__init__.py", "sub/updates.py",
+    ]  # fmt: skip
+    assert files == sorted(p.relative_to(named).as_posix() for p in named.rglob("*") if p.is_file())
+    assert (below / "data.txt").read_text() == "data\n"
+
+
+def test_every_module_imports_only_what_it_uses(package: Path) -> None:
+    files = package_files(compile_path(package))
+    assert files["__init__.py"] == '"""An application."""\n'
+    assert files["sub/updates.py"].startswith("from .._incoq_support import set_loc\ndef follow")
+    head = '"""The model."""\nfrom __future__ import annotations\nfrom ._incoq_support import '
+    assert files["model.py"].startswith(head)
+    assert "\nimport math as m\n" in files["_incoq_support.py"]
+
+
+def test_the_support_module_takes_a_name_that_is_free(package: Path) -> None:
+    (package / "_incoq_support.py").write_text("")
+    assert "_incoq_support_2.py" in package_files(compile_path(package))
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_run_and_verify_see_all_modules_of_a_package(package: Path, mode: str, tmp_path: Path) -> None:
+    ran = in_process("run", "--mode", mode, package, "x", cwd=tmp_path)
+    assert (ran.stdout, ran.stderr) == (OUTPUT, "")
+    checked = in_process("verify", "--mode", mode, package, "x", cwd=tmp_path)
+    assert checked.stdout == OUTPUT
+    assert "no differences" in checked.stderr
+
+
+def test_run_takes_the_entry_of_a_directory_of_scripts(scripts: Path) -> None:
+    assert in_process("run", "--entry", "main", scripts, "x").stdout == OUTPUT
+    missing = in_process("run", scripts)
+    assert missing.returncode == 1
+    assert "name one with --entry" in missing.stderr
+
+
+def test_a_traceback_names_the_module_of_the_package(package: Path) -> None:
+    (package / "sub" / "updates.py").write_text(UPDATES.replace("user.loc = place", "user.loc = place[99]"))
+    ran = in_process("run", package)
+    assert ran.returncode == 1
+    assert f'File "{package}/sub/updates.py", line 6, in move' in ran.stderr
+
+
+@pytest.mark.parametrize("out", ["app", "app/build", "app/sub", "."])
+def test_output_onto_or_inside_the_package_is_refused(package: Path, out: str) -> None:
+    before = {p: p.read_bytes() for p in package.rglob("*") if p.is_file()}
+    result = CliRunner().invoke(main, ["compile", str(package), "-o", str(package.parent / out)])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{package}:1:1: error[IQ102]: ")
+    assert before == {p: p.read_bytes() for p in package.parent.rglob("*") if p.is_file()}
+
+
+def test_an_output_that_is_a_file_is_wrong_usage(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    assert compile_to(package, tmp_path / "out") == 2
+
+
+def test_a_bad_module_stops_the_whole_output(package: Path, tmp_path: Path) -> None:
+    (package / "zzz.py").write_text("def f(:\n")
+    result = CliRunner().invoke(main, ["compile", str(package), "-o", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{package}/zzz.py:1:7: error[IQ101]: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_compiling_again_replaces_the_files(package: Path, tmp_path: Path) -> None:
+    assert compile_to(package, tmp_path / "out") == 0
+    (package / "data.txt").write_text("new\n")
+    assert compile_to(package, tmp_path / "out") == 0
+    assert (tmp_path / "out" / "app" / "data.txt").read_text() == "new\n"
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []

@@ -1,0 +1,260 @@
+"""The checker of invariants: it accepts what is right and finds what was made wrong."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli import in_process
+
+import incoq
+from incoq.verify import Checker, Difference
+
+PROGRAM = """
+import math
+from incoq import Set, query
+
+class User:
+    def __init__(self, email, loc):
+        self.email, self.loc, self.followers = email, loc, Set()
+
+@query
+def fans(celeb, group):
+    return {u.email for u in celeb.followers if u in group if u.loc == "NYC"}
+
+@query(demand=("celeb",))
+def pairs(celeb, u):
+    return {(u.loc, x) for x in u.followers for u in celeb.followers}
+
+ann, bob, cid = User("a", "NYC"), User("b", "NYC"), User("a", "NYC")
+group = Set([ann, bob, cid])
+for user in (ann, bob, cid):
+    bob.followers.add(user)
+ann.followers.add(cid)
+fans(bob, group)
+pairs(bob, ann)
+"""
+
+
+class World:
+    """A compiled program, loaded."""
+
+    def __init__(self, text: str, **options: Any) -> None:
+        self.compiled = incoq.compile_source(text, **options)
+        self.names: dict[str, Any] = {"__name__": "program"}
+        exec(compile(self.compiled.code, "<compiled>", "exec"), self.names)
+        self.checker = Checker(self.compiled, self.names)
+
+    def check(self) -> None:
+        self.checker.check()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.names[name]
+
+    def run(self, code: str) -> None:
+        """Execute code of the program's, with its updates as the compiler renders them."""
+        exec(code, self.names)
+
+
+MODES = [{}, {"strategy": "first-clause"}, {"mode": "incremental"}, {"counting": False}]
+
+
+@pytest.mark.parametrize("options", MODES, ids=str)
+def test_a_right_program_passes(options: dict[str, Any]) -> None:
+    world = World(PROGRAM, **options)
+    world.check()
+    world.run("set_loc('Oslo', ann); bob.followers.discard(cid); group.clear(); fans.release(bob, group)")
+    world.check()
+
+
+DAMAGE: dict[str, tuple[str, Callable[[World], object]]] = {
+    "an element missing from an index": (
+        "fil_inv_member_2", lambda w: w["fil_inv_member_2"][w["ann"]].discard(w["group"]),
+    ),
+    "a key missing from an index": ("fil_inv_followers", lambda w: w["fil_inv_followers"].clear()),
+    "an element too many in an index": (
+        "fil_inv_member_2", lambda w: w["fil_inv_member_2"][w["ann"]].add(w["ann"].followers),
+    ),
+    "an empty image left in an index": (
+        "fil_inv_followers", lambda w: w["fil_inv_followers"].update({w["group"]: set()}),
+    ),
+    "a count too high in a tag": ("tag_u_1", lambda w: w["tag_u_1"].update({w["ann"]: 2})),
+    "a value too many in a tag": ("tag_celeb", lambda w: w["tag_celeb"].update({w["ann"]: 1})),
+    "a value missing from an intersection": ("tag_u", lambda w: w["tag_u"].discard(w["ann"])),
+    "a count too low in an answer": (
+        "r_fans", lambda w: w["r_fans"][w["bob"], w["group"]].update({"a": 1}),
+    ),
+    "an element missing from an answer": ("r_fans", lambda w: w["r_fans"][w["bob"], w["group"]].pop("b")),
+    "an element too many in an answer": (
+        "r_fans", lambda w: w["r_fans"][w["bob"], w["group"]].update({"z": 1}),
+    ),
+    "a row missing under a parameter that is not demanded": (
+        "r_pairs", lambda w: w["r_pairs"][w["bob"]].pop(w["ann"]),
+    ),
+    "a demanded combination missing from its index": (
+        "demand_fans_1_2", lambda w: w["demand_fans_1_2"].clear(),
+    ),
+    "a field changed without maintenance": ("r_fans", lambda w: setattr(w["ann"], "loc", "Oslo")),
+    "a set changed without maintenance": ("tag_u_2", lambda w: set.discard(w["group"], w["ann"])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_seeded_damage_is_found_and_named(what: str) -> None:
+    invariant, damage = DAMAGE[what]
+    world = World(PROGRAM)
+    world.check()
+    damage(world)
+    with pytest.raises(AssertionError) as caught:
+        world.check()
+    assert isinstance(caught.value, Difference)
+    assert caught.value.invariant.name == invariant
+    message = str(caught.value)
+    assert message.startswith(f"{invariant} is not what its definition says\n  definition: {invariant} = ")
+    assert "expected:" in message
+    assert "found:" in message
+
+
+@pytest.mark.parametrize(
+    ("invariant", "code"),
+    [
+        ("inv_member", "inv_member[ann].discard(group)"),
+        ("inv_member", "inv_member[ann].add(ann.followers)"),
+        ("inv_member", "del inv_member[ann]"),
+        ("inv_followers", "inv_followers[bob.followers].clear()"),
+    ],
+)
+def test_damage_to_an_index_over_all_objects_is_found(invariant: str, code: str) -> None:
+    world = World(PROGRAM, mode="incremental")
+    world.check()
+    world.run(code)
+    with pytest.raises(Difference) as caught:
+        world.check()
+    assert caught.value.invariant.name == invariant
+
+
+def test_listed_objects_must_be_indexed_though_nothing_reaches_them() -> None:
+    world = World(PROGRAM, mode="incremental")
+    world.run("loner = User('x', 'y')")
+    world["inv_followers"].pop(world["loner"].followers)
+    world.check()
+    with pytest.raises(Difference):
+        Checker(world.compiled, world.names, objects=[world["loner"]]).check()
+
+
+QUERIES = {
+    "tuple patterns": "{(a, c) for (a, (b, c)) in o.s if (b, 1) in o.t}",
+    "constants and wildcards": "{a for (a, _, 1) in o.s}",
+    "repeated variables": "{a for (a, a) in o.s}",
+    "a short circuit": "{x for x in o.s if o.flag or x.missing}",
+    "a negated membership": "{x for x in o.s if x not in o.t}",
+    "the truth of a set": "{x for x in o.s if not o.t}",
+    "the length of a set": "{len(o.t) + x for x in o.s}",
+    "a shared variable": "{(x, y) for x in o.s for y in o.t if x == y}",
+    "a pure module": "{math.sqrt(x) for x in o.s if math.floor(x) > 0}",
+    "an exception": "{1 / x for x in o.s}",
+    "a nested query": "{x for x in o.s if len({y for y in o.t if y != x}) > 1}",
+    "a nested extreme": "{x for x in o.s if x > min({y for y in o.t})}",
+    "an aggregate": "sum(x for x in o.s if x in o.t)",
+    "an aggregate that may be empty": "max({x for x in o.s if x in o.t})",
+}
+UPDATES = """
+o = O(); o.flag = False; o.s = Set(); o.t = Set()
+ask(o)
+for x in (1, (1, 1), (1, 2, 1), 0, (2, (3, 4)), 2, float("nan"), 1.5, o):
+    o.s.add(x); tick()
+for x in (1, (3, 1), 2, o):
+    o.t.add(x); tick()
+o.flag = True; tick()
+o.s.discard(1); tick()
+o.t.clear(); tick()
+o.s, o.t = o.t, o.s; tick()
+del o.s; tick()
+o.s = (1, 1, 2, o); tick()
+o.t = frozenset({2}); tick()
+o.s = None; tick()
+"""
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+@pytest.mark.parametrize("what", QUERIES)
+def test_every_form_of_query_passes_through_all_updates(what: str, mode: str) -> None:
+    text = "import math\nfrom incoq import Set, query\nclass O: pass\n"
+    text += f"@query\ndef q(o):\n    return {QUERIES[what]}\n"
+    text += "def ask(o):\n    try:\n        return q(o)\n    except ValueError:\n        return None\n"
+    text += "def run(tick):\n" + "".join(f"    {line}\n" for line in UPDATES.strip().splitlines())
+    world = World(text, mode=mode)
+    checks: list[int] = []
+
+    def tick() -> None:
+        world.check()
+        checks.append(1)
+
+    world["run"](tick)
+    assert len(checks) == 21
+
+
+def test_nothing_is_checked_once_the_program_reached_what_is_refused() -> None:
+    world = World("from incoq import query\n@query\ndef q(s):\n    return {x for x in s}\n")
+    with pytest.raises(Exception, match="IQ301"):
+        world["q"](iter([1]))
+    world["r_q"][5] = {1: 1}
+    world.check()
+
+
+def test_the_checker_shares_nothing_with_planning_and_code_generation() -> None:
+    package = Path(incoq.__file__).parent
+    for file in sorted(package.glob("verify*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert not node.module.startswith(("incoq.planning", "incoq.codegen", "incoq.invariants")), (
+                    file
+                )
+
+
+def test_nan_is_found_again() -> None:
+    world = World(QUERY_OF_NAN)
+    world["s"].add(math.nan)
+    world.check()
+
+
+QUERY_OF_NAN = """
+from incoq import Set, query
+@query
+def q(s):
+    return {x + 1 for x in s}
+s = Set([float("nan"), 1.0])
+q(s)
+"""
+
+# -- verify as a command -----------------------------------------------------------------------------------
+
+
+def test_verify_stops_at_the_line_that_breaks_an_invariant(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    extra = (
+        "try:\n    getattr(set, 'dis' + 'card')(group, ann)\n    ann.loc = 'x'\nexcept Exception:\n    pass\nprint('after')\n"
+    )
+    path.write_text(PROGRAM + extra)
+    line = (PROGRAM + extra).splitlines().index("    ann.loc = 'x'") + 1
+    ran = in_process("verify", path)
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    assert f"{path}:{line}:1: error[IQ400]: after event " in ran.stderr
+    assert "tag_u_2 is not what its definition says" in ran.stderr
+    assert "verify: DIFFERENCE;" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_verify_checks_each_nth_event_and_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    every = in_process("verify", path).stderr
+    some = in_process("verify", "--every", "1000", path).stderr
+    events = int(every.split(";")[1].split()[0])
+    assert f"{events} updates and queries, {events + 1} checks" in every
+    assert f"{events} updates and queries, 1 checks" in some
