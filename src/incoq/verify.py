@@ -43,8 +43,15 @@ class Difference(AssertionError):  # noqa: N818  # what was found, not what went
         )
 
 
+class _TooMany(Exception):  # noqa: N818  # a decision, not an error
+    """An answer has more combinations than the limit allows."""
+
+
 class Checker:
-    """Recomputes every invariant of a program that runs in `namespace` (its support code's names)."""
+    """Recomputes every invariant of a program that runs in `namespace` (its support code's names).
+
+    An answer of more than `limit` combinations is skipped, and counted in `skipped`.
+    """
 
     def __init__(
         self,
@@ -52,12 +59,15 @@ class Checker:
         namespace: Mapping[str, Any],
         sets: Iterable[Any] = (),
         objects: Iterable[Any] = (),
+        limit: float = 50_000,
     ) -> None:
         self.compiled, self.namespace = compiled, namespace
         self.values = Values(compiled, namespace)
         self.refused: list[Any] = namespace[compiled.support.names["REFUSED"]]
         self.fields = compiled.plan.fields()
         self._objects = objects
+        self._limit = self._left = limit
+        self.skipped = 0
         del sets  # a set counts as soon as an object or a structure leads to it
         self._world: list[Any] | None = None
         self._queries = {q.name: q for q in compiled.plan.queries}
@@ -95,9 +105,13 @@ class Checker:
         def check() -> None:
             found = self.namespace[name]
             expected[0] = {key: inner() for key in found} if is_result else empty()
+            self._left = self._limit
             try:
                 step({})
             except Refused:
+                return
+            except _TooMany:
+                self.skipped += 1
                 return
             if aggregate is not None:
                 expected[0], found = self._aggregated(aggregate, expected[0], found, rest)
@@ -138,6 +152,9 @@ class Checker:
         value_of = naive_test(result, self.values, fallible, steady=True)
 
         def answer(env: Env) -> None:
+            self._left -= 1
+            if self._left < 0:
+                raise _TooMany
             try:
                 element = value_of(env)
                 hash(element)

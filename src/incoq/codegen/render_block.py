@@ -76,8 +76,15 @@ class Renderer:
             self._locals[prefix] = self.supply.fresh(prefix)
         return self._locals[prefix]
 
-    def block(self, invariant: Invariant, block: Block, event: Event, body: Body) -> list[ast.stmt]:
-        return _BlockRenderer(self, invariant, block, event, body).render()
+    def block(
+        self,
+        invariant: Invariant,
+        block: Block,
+        event: Event,
+        body: Body,
+        known: frozenset[str] = frozenset(),
+    ) -> list[ast.stmt]:
+        return _BlockRenderer(self, invariant, block, event, body, known).render()
 
     def readings(self, invariant: Invariant, scope: Scope) -> dict[str, ast.expr]:
         """How tests and results read the variables: a nested aggregate may have no value."""
@@ -135,7 +142,16 @@ _Op = _Assign | _If | _For | _Plain | _Keyable
 
 
 class _BlockRenderer:
-    def __init__(self, owner: Renderer, invariant: Invariant, block: Block, event: Event, body: Body) -> None:
+    def __init__(
+        self,
+        owner: Renderer,
+        invariant: Invariant,
+        block: Block,
+        event: Event,
+        body: Body,
+        known: frozenset[str],
+    ) -> None:
+        self.known = known
         self.owner, self.support = owner, owner.support
         self.invariant, self.block, self.event, self.body = invariant, block, event, body
         self.scope = Scope()
@@ -197,9 +213,15 @@ class _BlockRenderer:
         for guard in self.block.guards:
             if guard.variable == variable and guard not in self._guarded:
                 self._guarded.append(guard)
+                if guard.tag in self.known and variable == self._object():
+                    continue
                 self._keyed(variable)
                 test = quote_expr("V in TAG", V=self.scope.get(variable), TAG=guard.tag)
                 self.ops.append(_If(test))
+
+    def _object(self) -> str:
+        """The variable of the updated object."""
+        return self.invariant.clauses[self.block.clause].args[0]
 
     def _bind(self, variable: str, value: ast.expr) -> None:
         if variable in self.scope.bound:
@@ -323,6 +345,8 @@ class _BlockRenderer:
                 self._answer(clause, step, cost)
             case Kind.DEMAND:
                 self._demand(clause, step, cost)
+            case Kind.TAG if clause.relation.name in self.known and clause.args[0] == self._object():
+                pass
             case Kind.TAG:
                 self._keyed(clause.args[0])
                 test = quote_expr("V in TAG", V=self.scope.get(clause.args[0]), TAG=clause.relation.name)

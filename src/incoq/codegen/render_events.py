@@ -217,10 +217,14 @@ class EventRenderer:
 
     # -- running dependents -----------------------------------------------------------------------
 
-    def _run(self, dependents: list[Dependent], event: Event, add: bool) -> list[ast.stmt]:
+    def _run(
+        self, dependents: list[Dependent], event: Event, add: bool, known: frozenset[str] = frozenset()
+    ) -> list[ast.stmt]:
+        """The blocks of some invariants; the event's object is in the tags `known` already."""
         statements: list[ast.stmt] = []
         for invariant, block in dependents:
-            body = self.renderer.block(invariant, block, event, partial(self._change, invariant, add=add))
+            change = partial(self._change, invariant, add=add)
+            body = self.renderer.block(invariant, block, event, change, known)
             if body:
                 cost = block.covers.best.cost
                 clause = invariant.clauses[block.clause]
@@ -319,10 +323,11 @@ class EventRenderer:
         read = quote("OLD = getattr(O, F, MISSING)", **holes)
         away = Event((name(receiver), name(self.old)))
         put = Event((name(receiver), name(self.value)))
-        lose = self._run(self._before(dependents, True, True), away, False)
-        lose_missing = self._run(self._before(dependents, False, True), away, False)
-        gain = self._run(self._after(dependents, True, True), put, True)
-        gain_missing = self._run(self._after(dependents, False, True), put, True)
+        known = self._known_tags(dependents, field_relation(field_name))
+        lose = self._run(self._before(dependents, True, True), away, False, known)
+        lose_missing = self._run(self._before(dependents, False, True), away, False, known)
+        gain = self._run(self._after(dependents, True, True), put, True, known)
+        gain_missing = self._run(self._after(dependents, False, True), put, True, known)
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
         guard = self._entry_guard(dependents, name(receiver))
@@ -356,14 +361,8 @@ class EventRenderer:
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
         tags: dict[str, None] = {}
-        for invariant, block in dependents:
-            clause = invariant.clauses[block.clause]
-            found = [g.tag for g in block.guards if g.variable == clause.args[0]]
-            found += [
-                c.relation.name
-                for c in invariant.clauses
-                if c.relation.kind is Kind.TAG and c.args[0] == clause.args[0]
-            ]
+        for dependent in dependents:
+            found = self._source_tags(dependent)
             if not found:
                 return None
             tags.setdefault(found[0])
@@ -371,6 +370,33 @@ class EventRenderer:
         if not tests:
             return None
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+    def _known_tags(self, dependents: list[Dependent], relation: Relation) -> frozenset[str]:
+        """The tag that the entry guard has tested, where the update itself cannot change it."""
+        tags = {tag for d in dependents for tag in self._source_tags(d)[:1]}
+        if len(tags) != 1 or any(not self._source_tags(d) for d in dependents):
+            return frozenset()
+        (tag,) = tags
+        return frozenset(tags) if relation not in self._depends_on(tag) else frozenset()
+
+    def _source_tags(self, dependent: Dependent) -> list[str]:
+        """Tags in which the updated object must be for a block to do anything."""
+        invariant, block = dependent
+        source = invariant.clauses[block.clause].args[0]
+        found = [g.tag for g in block.guards if g.variable == source]
+        return found + [
+            c.relation.name for c in invariant.clauses if c.relation.kind is Kind.TAG and c.args[0] == source
+        ]
+
+    def _depends_on(self, tag: str) -> set[Relation]:
+        """All relations that a tag set is made of, directly or through others."""
+        found: set[Relation] = set()
+        for clause in self.plan.invariant(tag).clauses:
+            if clause.relation not in found:
+                found.add(clause.relation)
+                if clause.relation.kind is Kind.TAG:
+                    found |= self._depends_on(clause.relation.name)
+        return found
 
     def _guarded(
         self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt], may_raise: bool = True
