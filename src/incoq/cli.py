@@ -118,7 +118,6 @@ def verify(
         try:
             with _traced():
                 verified.run(args, entry)
-            verified.final_check()
         finally:
             click.echo(verified.summary(), err=True)
 
@@ -164,18 +163,17 @@ def _traced() -> Iterator[None]:
     """Show an exception of the program as Python would: without the frames that started it."""
     try:
         yield
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         from incoq.errors import CompileError
-        from incoq.verify import Difference
 
-        if isinstance(error, CompileError | Difference):
+        if isinstance(error, CompileError):
             raise
         traceback = error.__traceback__
         ours = str(Path(__file__).parent)
         while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(ours):
             traceback = traceback.tb_next
         sys.excepthook(type(error), error.with_traceback(traceback), traceback)
-        sys.exit(1)
+        sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
 
 
 if __name__ == "__main__":

@@ -55,14 +55,10 @@ class VerifiedRun:
         except _Stop:
             pass
         finally:
+            if self.failure is None:  # once more at the end, whatever `every` says
+                self._check("the end of the program")
             if self.failure is not None:
                 raise self.failure from None
-
-    def final_check(self) -> None:
-        """Check once more, whatever `every` says."""
-        self._check("the end of the program")
-        if self.failure is not None:
-            raise self.failure
 
     def summary(self) -> str:
         """What was run and checked."""

@@ -37,9 +37,28 @@ class _Lower(ast.NodeTransformer):
     def _call(self, function: str, *args: ast.expr) -> ast.expr:
         return ast.Call(name(function), list(args), [])
 
+    def truth(self, node: ast.expr) -> ast.expr:
+        """An expression of which the truth counts: an object that computes its own is refused."""
+        lowered = self.visit(node)
+        assert isinstance(lowered, ast.expr)
+        if isinstance(node, ast.Name) or selector_root(node) is not None:
+            return self._call(self.support.truth, lowered)
+        return lowered
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        return ast.BoolOp(node.op, [*map(self.truth, node.values[:-1]), self.visit(node.values[-1])])
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return ast.IfExp(self.truth(node.test), self.visit(node.body), self.visit(node.orelse))
+
     def _plain(self, node: ast.expr) -> ast.expr:
         """Let through only what cannot change unseen."""
-        if isinstance(node, ast.Name) or selector_root(node) is not None:
+        if isinstance(node, ast.Name):
+            test = ast.Compare(
+                ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(self.support.PLAIN)]
+            )
+            return ast.IfExp(test, node, self._call(self.support.plain, node))
+        if selector_root(node) is not None:
             return self._call(self.support.plain, node)
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._plain(i) for i in node.elts], ast.Load())
@@ -63,8 +82,6 @@ class _Lower(ast.NodeTransformer):
                 test = self._call(self.support.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
-                if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES):
-                    return ast.Compare(left, [op], [right])
                 return ast.Compare(self._plain(left), [op], [self._plain(right)])
             case ast.In() | ast.NotIn() if selector_root(right) is not None:
                 test = self._call(self.support.holds, right, left)
@@ -75,10 +92,6 @@ class _Lower(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self.visit(node.left), self.visit(node.right)
-        if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES):
-            if isinstance(node.op, ast.Mod | ast.Mult | ast.Add):
-                return ast.BinOp(self._plain(left), node.op, self._plain(right))
-            return ast.BinOp(left, node.op, right)
         return ast.BinOp(self._plain(left), node.op, self._plain(right))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -102,13 +115,17 @@ class _Lower(ast.NodeTransformer):
         return ast.Subscript(self._plain(self.visit(node.value)), self.visit(node.slice), ast.Load())
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        operand = self.visit(node.operand)
-        return ast.UnaryOp(node.op, operand if isinstance(node.op, ast.Not) else self._plain(operand))
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, self.truth(node.operand))
+        return ast.UnaryOp(node.op, self._plain(self.visit(node.operand)))
 
 
-def lower_test(node: ast.expr, support: Support, renaming: Mapping[str, ast.expr]) -> ast.expr:
-    """The expression as generated code evaluates it."""
-    lowered = _Lower(support).visit(clone(node))
+def lower_test(
+    node: ast.expr, support: Support, renaming: Mapping[str, ast.expr], truth: bool = False
+) -> ast.expr:
+    """The expression as generated code evaluates it; of a condition only the truth counts."""
+    lowering = _Lower(support)
+    lowered = lowering.truth(clone(node)) if truth else lowering.visit(clone(node))
     assert isinstance(lowered, ast.expr)
     return substitute(lowered, renaming)
 

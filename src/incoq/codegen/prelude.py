@@ -217,6 +217,9 @@ def keyable(v: Any) -> bool:
     try:
         hash(v)
     except TypeError:
+        if isinstance(v, (set, list, dict)):
+            refuse("IQ301", f"a query reached a {v.__class__.__name__}, whose changes cannot be seen")
+            return False
         refuse("IQ303", f"a query reached a {v.__class__.__name__}, which cannot be a key")
         return False
     return True
@@ -326,6 +329,16 @@ def plain(v: Any) -> Any:
         return v
     refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen")
     raise TypeError(f"cannot look into {cls.__name__}")
+
+
+def truth(v: Any) -> Any:
+    """A value of which only the truth counts; one that an object computes from what may change is refused."""
+    cls = v.__class__
+    if cls not in PLAIN and not isinstance(v, Set):
+        for base in cls.__mro__:
+            if base is not object and ("__bool__" in base.__dict__ or "__len__" in base.__dict__):
+                return plain(v)
+    return v
 
 
 def is_value_class(cls: type) -> bool:

@@ -99,7 +99,7 @@ class Renderer:
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
         if variable in _BUILTINS or keyword.iskeyword(variable):
-            return f"{variable}_"
+            return self.supply_local(f"{variable}_")
         return variable
 
 
@@ -291,9 +291,8 @@ class _BlockRenderer:
         for test in sorted(self.pending, key=lambda t: len(t.expr.text)):
             if test.names <= bound.keys():
                 self.pending.remove(test)
-                lowered = lower_test(
-                    test.expr.node, self.support, self.owner.readings(self.invariant, self.scope)
-                )
+                readings = self.owner.readings(self.invariant, self.scope)
+                lowered = lower_test(test.expr.node, self.support, readings, truth=True)
                 self.ops.append(_If(lowered, not can_raise(lowered)))
 
     def _differs(self, clause: Clause) -> ast.expr:

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from incoq.errors import CompileError
 from incoq.frontend.program import Module
-from incoq.frontend.pure import Purifier
+from incoq.frontend.pure import PURE_MODULES, Purifier
 from incoq.frontend.read_aggregate import SIMPLE, find_aggregate
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
@@ -136,6 +136,8 @@ class _Reader:
         for target, _ in pieces:
             if target is not None:
                 self.variables.update(names_in(target) - {"_"})
+        for identifier in sorted(self.variables & PURE_MODULES):
+            raise self.module.error("IQ209", f"a variable named like the module `{identifier}`", self.comp)
         for target, expression in pieces:
             if target is None and _is_membership(expression):
                 assert isinstance(expression, ast.Compare)

@@ -17,7 +17,7 @@ import ast
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from incoq.frontend.pure import PURE_BUILTINS, PURE_MODULES, READS_FIELD
+from incoq.frontend.pure import PURE_MODULES
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
     Condition,
@@ -366,9 +366,6 @@ def _selector_text(selectors: dict[tuple[str, str], str], key: tuple[str, str]) 
     return f"{source}.{field_name}"
 
 
-_FUNCTIONS = frozenset({*PURE_BUILTINS, *PURE_MODULES, *READS_FIELD, "len"})
-
-
 def _make_test(node: ast.expr, variables: Collection[str]) -> Test:
     ast.fix_missing_locations(node)
     return Test(Expr.of(node), names_in(node) & frozenset(variables))
@@ -394,4 +391,4 @@ def selector_root(node: ast.AST) -> str | None:
     """The variable at the root of `x.f.g`, or None if `node` is no selector."""
     while isinstance(node, ast.Attribute):
         node = node.value
-    return node.id if isinstance(node, ast.Name) and node.id not in _FUNCTIONS else None
+    return node.id if isinstance(node, ast.Name) and node.id not in PURE_MODULES else None
