@@ -318,6 +318,19 @@ def _is_loop(clause: _Clause, bound: AbstractSet[str]) -> bool:
     return has_wildcard or not _variables(clause.pattern) <= bound
 
 
+def _equated(clauses: Iterable[_Clause], reached: AbstractSet[str]) -> set[str]:
+    """Parameters whose value an equality with a field of something reached determines: `u.id == uid`."""
+    found: set[str] = set()
+    for clause in clauses:
+        match clause:
+            case _Condition(node=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right])):
+                for side, other in ((left, right), (right, left)):
+                    names = {n.id for n in ast.walk(other) if isinstance(n, ast.Name)}
+                    if isinstance(side, ast.Name) and isinstance(other, ast.Attribute) and names <= reached:
+                        found.add(side.id)
+    return found
+
+
 def _reached(clauses: Iterable[_Clause], bound: Iterable[str]) -> set[str]:
     """The variables that memberships reach from those that are bound (paper, section 2)."""
     reached = set(bound)
@@ -511,7 +524,8 @@ class _Compiler:
 
     def note_reached(self, clauses: Sequence[_Clause]) -> None:
         """Parameters that the demand parameters reach in an outermost comprehension."""
-        self.undemanded -= _reached(clauses, self.demand)
+        reached = _reached(clauses, self.demand)
+        self.undemanded -= reached | _equated(clauses, reached)
 
 
 class _Rewriter(ast.NodeTransformer):

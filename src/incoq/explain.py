@@ -51,7 +51,7 @@ def explain_json(compiled: Compiled) -> dict[str, Any]:
         "query_costs": [
             {
                 "query": query.name,
-                "original": original_cost(query),
+                "original": original_cost(compiled.plan, query),
                 "first_time": {
                     mode: demand_cost(plans[mode], query) if mode in plans else refused[mode]
                     for mode in MODES

@@ -1,7 +1,8 @@
 """What updates and queries cost, summed over everything that they maintain.
 
-The cost of an event is the sum over the blocks that it runs; a block that changes a tag set costs, for each
-object that enters or leaves the set, what depends on that set costs (`cascade`).
+The cost of an event is the sum over the blocks that it runs. A block that changes a tag set, a nested answer
+or the demand of a nested query costs what depends on that, for each change. An answer that begins to be kept is
+no event for the queries that use it: they are about to look at it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def event_costs(plans: Mapping[str, Plan], refused: Mapping[str, str]) -> list[d
 def event_cost(plan: Plan, relations: tuple[Relation, ...]) -> str:
     """The cost of maintaining everything that depends on some relations."""
     dependents = [d for relation in relations for d in plan.dependents(relation)]
-    return _shown(_summands(plan, dependents))
+    return _shown(_summands(plan, dependents, any(r.kind is Kind.DEMAND for r in relations)))
 
 
 def demand_cost(plan: Plan, query: RelationalQuery) -> str:
@@ -42,8 +43,12 @@ def demand_cost(plan: Plan, query: RelationalQuery) -> str:
     return event_cost(plan, (Relation(Kind.DEMAND, f"demand_{query.name}"),))
 
 
-def original_cost(query: RelationalQuery) -> str:
+def original_cost(plan: Plan, query: RelationalQuery) -> str:
     """The cost of evaluating a query straightforwardly: the sources that loops go through."""
+    return f"O({' × '.join(_loops(plan, query)) or '1'})"
+
+
+def _loops(plan: Plan, query: RelationalQuery) -> list[str]:
     texts = {variable: text for text, variable in query.selectors}
     bound = set(query.all_params)
     factors: list[str] = []
@@ -54,23 +59,39 @@ def original_cost(query: RelationalQuery) -> str:
             break
         clause = next((c for c in ready if c.relation.kind is Kind.FIELD or set(c.args) <= bound), ready[0])
         remaining.remove(clause)
-        if clause.relation.kind is not Kind.FIELD and not set(clause.args) <= bound:
-            source = clause.args[0] if clause.relation.kind is Kind.MEMBER else str(clause.relation)
-            factors.append(f"#{texts.get(source, source)}")
+        if clause.relation.kind in (Kind.VALUE, Kind.ANSWER):
+            factors += _loops(plan, next(q for q in plan.queries if q.name == clause.relation.name))
+        elif clause.relation.kind is Kind.MEMBER and not set(clause.args) <= bound:
+            factors.append(f"#{texts.get(clause.args[0], clause.args[0])}")
         bound |= set(clause.args)
-    return f"O({' × '.join(factors) or '1'})"
+    return factors
 
 
-def _summands(plan: Plan, dependents: list[tuple[Invariant, Block]]) -> dict[str, None]:
+def _summands(plan: Plan, dependents: list[tuple[Invariant, Block]], begins: bool) -> dict[str, None]:
     found: dict[str, None] = {}
     for invariant, block in dependents:
         factors = str(block.covers.best.cost)
         found.setdefault(factors)
-        if invariant.store is Store.TAG:
-            for inner in _summands(plan, plan.dependents(invariant.relation)):
-                if inner != "1":
-                    found.setdefault(inner if factors == "1" else f"{factors} × {inner}")
+        caused = _caused(plan, invariant)
+        if begins and invariant.store is Store.RESULT:
+            caused = [d for d in caused if d[0].store in (Store.TAG, Store.INDEX)]
+        for inner in _summands(plan, caused, begins or invariant.store is Store.NEED):
+            if inner != "1":
+                found.setdefault(inner if factors == "1" else f"{factors} × {inner}")
     return found
+
+
+def _caused(plan: Plan, invariant: Invariant) -> list[tuple[Invariant, Block]]:
+    """What one change of an invariant sets off: tags are relations, and so are nested answers and demand."""
+    match invariant.store:
+        case Store.TAG:
+            return plan.dependents(invariant.relation)
+        case Store.NEED:
+            return plan.dependents(Relation(Kind.DEMAND, f"demand_{invariant.needed}"))
+        case Store.RESULT:
+            kinds = (Kind.VALUE, Kind.ANSWER)
+            return [d for kind in kinds for d in plan.dependents(Relation(kind, invariant.query))]
+    return []
 
 
 def _shown(summands: dict[str, None]) -> str:

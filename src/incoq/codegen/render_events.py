@@ -22,6 +22,7 @@ from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
+from incoq.invariants.event_costs import event_costs
 from incoq.ir.covers import total
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
@@ -452,7 +453,7 @@ class EventRenderer:
         return self._cost([*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)])
 
     def _cost(self, dependents: list[Dependent]) -> str:
-        return total([block.covers.best.cost for _, block in dependents])
+        return total(event_costs(self.plan, dependents))
 
     # -- demand -----------------------------------------------------------------------------------
 

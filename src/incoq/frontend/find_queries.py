@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from incoq.errors import CompileError
 from incoq.frontend.program import Module, Program
 from incoq.frontend.read_query import Body, Called, Place, read_body, unreachable
-from incoq.ir.objects import Fact, Keep, Membership, ObjectQuery, pattern_variables
+from incoq.ir.expressions import Expr, names_in
+from incoq.ir.objects import Condition, Fact, Keep, Membership, ObjectQuery, pattern_variables
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -218,7 +219,15 @@ def _make(
 def _reached(body: Body, given: set[str]) -> set[str]:
     """Variables that memberships reach from `given`."""
     bound = {v for c in body.clauses if isinstance(c, Membership) for v in pattern_variables(c.pattern)}
-    return bound - unreachable(body.clauses, given)
+    reached = bound - unreachable(body.clauses, given)
+    for clause in body.clauses:
+        match clause:
+            case Condition(Expr(node=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]))):
+                for side, other in ((left, right), (right, left)):
+                    bound = isinstance(other, ast.Attribute) and names_in(other) <= reached | given
+                    if bound and isinstance(side, ast.Name):
+                        reached.add(side.id)
+    return reached
 
 
 def _locals_of(

@@ -79,7 +79,7 @@ class _Flattener:
                 self._test(self._lower(condition, truth=True))
         result = self._lower(query.result.node, truth=False)
         clauses = [demand, *self.clauses]
-        bound = {v for clause in clauses for v in clause.args}
+        bound = {v for clause in clauses for v in clause.args} | set(query.all_params)
         tests = [_make_test(node, bound) for node in self.tests]
         return _renamed(query, clauses, tests, _make_test(result, bound), renaming, self.selectors)
 
@@ -280,12 +280,19 @@ class _Flattener:
     # -- equalities -------------------------------------------------------------------------------
 
     def _is_join(self, node: ast.expr) -> bool:
-        if not self.joins_equalities:
+        if not self.joins_equalities and not self._binds_parameter(node):
             return False
         match node:
             case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                 return selector_root(left) is not None and selector_root(right) is not None
         return False
+
+    def _binds_parameter(self, node: ast.expr) -> bool:
+        """Is a parameter that is no demand parameter bound by this equality alone?"""
+        free = set(self.query.all_params) - set(self.query.demand) - set(self.query.variables)
+        return isinstance(node, ast.Compare) and any(
+            isinstance(side, ast.Name) and side.id in free for side in (node.left, *node.comparators)
+        )
 
     def _join_equalities(self, equalities: list[ast.expr]) -> dict[str, str]:
         """Equal variables become one; `v == v` stays, since NaN is not equal to itself."""
