@@ -172,7 +172,12 @@ def _traced() -> Iterator[None]:
         ours = str(Path(__file__).parent)
         while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(ours):
             traceback = traceback.tb_next
-        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+        if sys.excepthook is sys.__excepthook__:
+            from traceback import print_exception  # it finds the lines of the support code too
+
+            print_exception(type(error), error, traceback)
+        else:
+            sys.excepthook(type(error), error.with_traceback(traceback), traceback)
         sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
 
 

@@ -97,11 +97,13 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)
     support = build_support(plan, supply)
-    tracks_sets = any(
-        c.relation.kind in (Kind.MEMBER, Kind.CONTENT) for i in plan.invariants for c in i.clauses
-    )
+    kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
+    tracks_dicts = Kind.ITEM in kinds
+    tracks_sets = bool(kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
     modules = tuple(
-        rewrite_module(m, [s for s in sites if s.module is m and s.node], support, supply, tracks_sets)
+        rewrite_module(
+            m, [s for s in sites if s.module is m and s.node], support, supply, tracks_sets, tracks_dicts
+        )
         for m in program.modules
     )
     return Compiled(program, tuple(sites), plan, support, modules, tuple(notices))

@@ -1,8 +1,8 @@
 """What updates and queries cost, summed over everything that they maintain.
 
 The cost of an event is the sum over the blocks that it runs. A block that changes a tag set, a nested answer
-or the demand of a nested query costs what depends on that, for each change. An answer that begins to be kept is
-no event for the queries that use it: they are about to look at it.
+or the demand of a nested query costs what depends on that, for each change. An answer that begins to be kept
+is no event for the queries that use it: they are about to look at it.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ def rewrite_module(
     support: SupportCode,
     supply: NameSupply,
     tracks_sets: bool,
+    tracks_dicts: bool,
 ) -> RewrittenModule:
     """Rewrite queries, updates and imports of one module."""
     source = SourceText(module.source)
@@ -60,7 +61,8 @@ def rewrite_module(
             edits.append(edit)
     names = UpdateNames(
         support.setters, support.deleters, support.setattr_, support.delattr_,
-        support.names["PlainSet"] if tracks_sets else None, None, None, supply.fresh,
+        support.names["PlainSet"] if tracks_sets else None, None,
+        support.names["Dict"] if tracks_dicts else None, supply.fresh,
     )  # fmt: skip
     try:
         edits += rewrite_updates(module.source, module.tree, names, skip, replaced)

@@ -51,7 +51,7 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
     renderer.adoption()
-    methods = renderer.set_methods()
+    methods, entries = renderer.set_methods(), renderer.dict_methods()
     renderer.tag_events()
     renderer.field_events()
     renderer.demand_events()
@@ -62,7 +62,9 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
     body = [_renamed(s, names) for s in prelude]
     for statement in body:
         if isinstance(statement, ast.ClassDef) and statement.name == names["Set"]:
-            _insert_methods(statement, methods, renderer)
+            _insert_methods(statement, methods, ["s", "x"], renderer)
+        if isinstance(statement, ast.ClassDef) and statement.name == names["Dict"]:
+            _insert_methods(statement, entries, ["m", "k", renderer.value], renderer)
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
@@ -185,12 +187,16 @@ def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     return result
 
 
-def _insert_methods(node: ast.ClassDef, methods: dict[str, list[ast.stmt]], renderer: EventRenderer) -> None:
-    source, element = renderer.renderer.supply_local("s"), renderer.renderer.supply_local("x")
+def _insert_methods(
+    node: ast.ClassDef, methods: dict[str, list[ast.stmt]], params: list[str], renderer: EventRenderer
+) -> None:
+    """Give the methods that change a container their maintenance."""
+    names = [p if p == renderer.value else renderer.renderer.supply_local(p) for p in params]
     for number, statement in enumerate(node.body):
         if isinstance(statement, ast.FunctionDef) and statement.name in methods:
-            arguments = ast.arguments([ast.arg(source), ast.arg(element)], [], None, [], [], None, [])
-            doc = ast.Expr(ast.Constant(f"{renderer.set_cost()}"))
+            width = len(statement.args.posonlyargs)
+            arguments = ast.arguments([ast.arg(n) for n in names[:width]], [], None, [], [], None, [])
+            doc = ast.Expr(ast.Constant(renderer.set_cost()))
             node.body[number] = ast.FunctionDef(
                 statement.name, arguments, [doc, *methods[statement.name]], []
             )

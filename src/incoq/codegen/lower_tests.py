@@ -112,7 +112,9 @@ class _Lower(ast.NodeTransformer):
         return ast.FormattedValue(value, node.conversion, node.format_spec)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        return ast.Subscript(self._plain(self.visit(node.value)), self.visit(node.slice), ast.Load())
+        if isinstance(node.slice, ast.Slice):
+            return ast.Subscript(self._plain(self.visit(node.value)), self.visit(node.slice), ast.Load())
+        return self._call(self.support.item, self.visit(node.value), self.visit(node.slice))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):

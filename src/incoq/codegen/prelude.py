@@ -168,8 +168,71 @@ class PlainSet(Set):
         return inside[1:-1] if inside.startswith("({") else f"set{inside}"
 
 
+dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.popitem
+
+
+class Dict(dict[Any, Any]):
+    """What a dict of the program is where queries look into dicts: it shows as one, hashes by identity,
+    and its changes maintain the queries. `__setitem__` and `__delitem__` are all that changes it."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        dict_set(self, key, value)
+
+    def __delitem__(self, key: Any, /) -> None:
+        dict_delete(self, key)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        if len(default) > 1:
+            raise TypeError(f"pop expected at most 2 arguments, got {1 + len(default)}")
+        if key not in self:
+            if default:
+                return default[0]
+            raise KeyError(key)
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> Any:
+        key, value = dict_popitem(self)
+        dict_set(self, key, value)
+        del self[key]
+        return key, value
+
+    def clear(self) -> None:
+        for key in list(self):
+            del self[key]
+
+    def setdefault(self, key: Any, default: Any = None, /) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(self, *others: Any, **named: Any) -> None:
+        for key, value in dict(*others, **named).items():
+            self[key] = value
+
+    def __ior__(self, other: Any, /) -> Any:
+        self.update(other)
+        return self
+
+    def copy(self) -> Any:
+        return self.__class__(self)
+
+    __copy__ = copy
+
+    def __or__(self, other: Any, /) -> Any:
+        result = dict.__or__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+    def __ror__(self, other: Any, /) -> Any:
+        result: Any = dict.__ror__(self, other)
+        return result if result is NotImplemented else self.__class__(result)
+
+
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
-SOURCES = {Set, PlainSet, frozenset, range}
+SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
 
 
@@ -184,7 +247,7 @@ def is_source(s: Any) -> bool:
     cls = s.__class__
     if cls in SOURCES:
         return True
-    if issubclass(cls, (Set, frozenset)):
+    if issubclass(cls, (Set, Dict, frozenset)):
         SOURCES.add(cls)
         return True
     if issubclass(cls, tuple):
@@ -203,9 +266,34 @@ def elements(s: Any) -> Iterable[Any]:
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
+def items(m: Any) -> Iterable[Any]:
+    """The entries of a mapping: nothing where `m` is none."""
+    if isinstance(m, Dict):
+        return m.items()
+    if isinstance(m, (dict, list)):
+        refuse("IQ301", f"a query looks into a {m.__class__.__name__}, whose changes cannot be seen")
+    return enumerate(m) if isinstance(m, tuple) else ()
+
+
+def item(m: Any, k: Any) -> Any:
+    """`m[k]` inside a query; raises where Python would, so that the combination is skipped."""
+    if isinstance(m, (dict, list)) and not isinstance(m, Dict):
+        refuse("IQ301", f"a query looks into a {m.__class__.__name__}, whose changes cannot be seen")
+        raise TypeError(f"cannot look into {m.__class__.__name__}")
+    return plain(m)[k] if not isinstance(m, Dict) else m[k]
+
+
+def item_or_missing(m: Any, k: Any) -> Any:
+    """`m[k]`, or MISSING where there is none."""
+    try:
+        return item(m, k)
+    except Exception:
+        return MISSING
+
+
 def watchable(v: Any) -> bool:
     """Is `v` a set whose content is watched? One that changes unseen is refused."""
-    if isinstance(v, Set):
+    if isinstance(v, (Set, Dict)):
         return True
     if isinstance(v, (set, list, dict)):
         refuse("IQ301", f"a condition depends on the content of a {v.__class__.__name__}")
@@ -246,7 +334,7 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, sets by identity, in tuples too."""
     if a is b:
         return True
-    if isinstance(a, set) or isinstance(b, set):
+    if isinstance(a, (set, dict)) or isinstance(b, (set, dict)):
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
@@ -255,7 +343,7 @@ def same(a: Any, b: Any) -> bool:
 
 def equal(a: Any, b: Any) -> bool:
     """`==` inside a query: Python's own, but sets by identity, in tuples too."""
-    if isinstance(a, set) and isinstance(b, set):
+    if isinstance(a, (set, dict)) and isinstance(b, (set, dict)):
         return a is b
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
@@ -334,7 +422,7 @@ def plain(v: Any) -> Any:
 def truth(v: Any) -> Any:
     """A value of which only the truth counts; one that an object computes from what may change is refused."""
     cls = v.__class__
-    if cls not in PLAIN and not isinstance(v, Set):
+    if cls not in PLAIN and not isinstance(v, (Set, Dict)):
         for base in cls.__mro__:
             if base is not object and ("__bool__" in base.__dict__ or "__len__" in base.__dict__):
                 return plain(v)

@@ -28,7 +28,7 @@ from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
-from incoq.ir.relational import CONTENT, MEMBER, Clause, Kind
+from incoq.ir.relational import CONTENT, ITEM, MEMBER, Clause, Kind
 from incoq.names import NameSupply
 
 Body = Callable[["Scope"], list[ast.stmt]]
@@ -42,6 +42,7 @@ class Event:
     """A tuple added or deleted: the expressions of its columns; for `member` the source and the element."""
 
     columns: tuple[ast.expr, ...]
+    kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
 
 
 @dataclass
@@ -109,6 +110,7 @@ class _Assign:
 
     target: str
     value: ast.expr
+    error: str = "AttributeError"  # what reading it may raise
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,11 @@ class _BlockRenderer:
                 self._bind(variable, value)
                 self._guard(variable)
             self._match(clause.pattern or Variable(clause.args[-1]), columns[-1])
+        elif clause.relation.kind is Kind.ITEM and isinstance(clause.pattern, Value):
+            self._bind(clause.args[0], columns[0])
+            self._guard(clause.args[0])
+            self._match(clause.pattern, columns[1])
+            self._bind(clause.args[1], columns[2])
         else:
             for variable, value in zip(clause.args, columns, strict=False):
                 self._bind(variable, value)
@@ -270,7 +277,7 @@ class _BlockRenderer:
         None when one of them always is: then an earlier block does all the work."""
         own = self.invariant.clauses[self.block.clause]
         earlier = []
-        for index in _occurrence_order(self.invariant.clauses, own):
+        for index in _occurrence_order(self.invariant.clauses, own, self.event.kinds):
             if index == self.block.clause:
                 break
             other = self.invariant.clauses[index]
@@ -311,9 +318,13 @@ class _BlockRenderer:
                 return ast.Constant(False)
             return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
         source = quote_expr("A is not B", A=self.scope.get(clause.args[0]), B=columns[0])
-        if clause.relation.kind is not Kind.MEMBER:
+        if clause.relation.kind is Kind.ITEM:
+            constant = clause.pattern
+            element = constant.expr.node if isinstance(constant, Value) else self.scope.get(clause.args[1])
+        elif clause.relation.kind is Kind.MEMBER:
+            element = self._element(clause)
+        else:
             return source
-        element = self._element(clause)
         other = quote_expr("not SAME(A, B)", SAME=self.support.same, A=element, B=columns[1])
         own_source = self.scope.get(clause.args[0])
         if ast.dump(own_source) == ast.dump(columns[0]):
@@ -334,6 +345,8 @@ class _BlockRenderer:
         match clause.relation.kind:
             case Kind.FIELD:
                 self._field(clause, step, cost)
+            case Kind.ITEM:
+                self._item(clause, step, cost)
             case Kind.MEMBER if clause.watch:
                 pass
             case Kind.MEMBER:
@@ -385,6 +398,34 @@ class _BlockRenderer:
             else:
                 self.ops.append(_Assign(local, live))
             self._same(name(local), self.scope.get(target))
+
+    def _item(self, clause: Clause, step: Step, cost: str) -> None:
+        """`m[k]`: of a dict whose changes are seen, or of something that does not change."""
+        if step.access is Access.LOOKUP:
+            self._lookup(clause, step, cost)
+            return
+        mapping, value = clause.args[0], clause.args[-1]
+        if step.access is Access.SCAN:
+            pairs = quote_expr("ITEMS(M)", ITEMS=self.support.items, M=self.scope.get(mapping))
+            self._loop_over(clause, tuple(range(1, len(clause.args))), pairs, cost)
+            return
+        key = (
+            clause.pattern.expr.node if isinstance(clause.pattern, Value) else self.scope.get(clause.args[1])
+        )
+        if clause.watch and step.access is Access.FORWARD and not self._is_read(value, step.clause):
+            self.scope.bound[value] = ast.Constant(None)
+            return
+        function = self.support.item_or_missing if clause.watch else self.support.item
+        live = quote_expr("ITEM(M, K)", ITEM=function, M=self.scope.get(mapping), K=key)
+        local = self._fresh(value) if step.access is Access.FORWARD else self.owner.supply_local("item_now")
+        if clause.watch:
+            self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+        else:
+            self.ops.append(_Assign(local, live, "Exception"))
+        if step.access is Access.FORWARD:
+            self.scope.bound[value] = name(local)
+        else:
+            self._same(name(local), self.scope.get(value))
 
     def _is_read(self, variable: str, clause_index: int) -> bool:
         """Does any other clause, test or head use the variable?"""
@@ -482,7 +523,7 @@ class _BlockRenderer:
             self.keyable.add(variable)
 
     def _given(self) -> set[str]:
-        kinds = (Kind.FIELD, Kind.VALUE)
+        kinds = (Kind.FIELD, Kind.VALUE, Kind.ITEM)
         return {c.args[-1] for c in self.invariant.clauses if c.relation.kind in kinds}
 
     def _loop_over(self, clause: Clause, new: Sequence[int], image: ast.expr, cost: str) -> None:
@@ -563,10 +604,12 @@ class _Assembler:
         """A run of field reads and at most one test, tried together."""
         statements: list[ast.stmt] = []
         test: ast.expr | None = None
+        error = "AttributeError"
         while index < len(self.ops):
             op = self.ops[index]
             if isinstance(op, _Assign):
                 statements += quote("X = Y", X=op.target, Y=op.value)
+                error = op.error if op.error != "AttributeError" else error
             elif isinstance(op, _If) and (statements or not op.safe):
                 test = op.test
                 index += 1
@@ -577,7 +620,8 @@ class _Assembler:
         if test is None:
             rest = self._from(index, depth + 1)
             return quote(
-                "try:\n    READS\nexcept AttributeError:\n    pass\nelse:\n    REST",
+                "try:\n    READS\nexcept ERROR:\n    pass\nelse:\n    REST",
+                ERROR=error,
                 READS=statements,
                 REST=rest,
             )
@@ -601,7 +645,7 @@ class _Assembler:
         found = {n for column in self.event.columns for n in names_in(column)}
         for op in self.ops[:index]:
             match op:
-                case _Assign(target, _):
+                case _Assign(target=target):
                     found.add(target)
                 case _For(target, _, _):
                     found |= names_in(target)
@@ -629,18 +673,22 @@ def _key(clause: Clause) -> tuple[str, ...]:
     """The columns that tell an update's tuple: the object of a field, source and element of a set."""
     if clause.relation.kind in (Kind.FIELD, Kind.CONTENT):
         return clause.args[:1]
+    if clause.relation.kind is Kind.ITEM:
+        return clause.args[:-1]
     return clause.source if clause.relation.kind is Kind.VALUE else clause.args
 
 
 def _family(clause: Clause) -> str:
     """The updates that change a clause: what is in a set and what is known of it change together."""
-    relation = MEMBER if clause.relation == CONTENT else clause.relation
+    relation = MEMBER if clause.relation in (CONTENT, ITEM) else clause.relation
     return f"{relation.kind.value} {relation.name}"
 
 
-def _occurrence_order(clauses: Sequence[Clause], own: Clause) -> list[int]:
+def _occurrence_order(clauses: Sequence[Clause], own: Clause, kinds: frozenset[Kind]) -> list[int]:
     """Occurrences of a relation: joined ones first, then watched ones."""
     related = [i for i, c in enumerate(clauses) if _family(c) == _family(own)]
+    if _family(own) == _family(Clause(MEMBER, ())):
+        related = [i for i in related if clauses[i].relation.kind in kinds]
     return sorted(related, key=lambda i: (clauses[i].watch, clauses[i].relation.kind is Kind.CONTENT))
 
 

@@ -26,7 +26,7 @@ from incoq.invariants.event_costs import event_costs
 from incoq.ir.covers import total
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
-from incoq.ir.relational import CONTENT, MEMBER, Kind, Relation, RelationalQuery, field_relation
+from incoq.ir.relational import CONTENT, ITEM, MEMBER, Kind, Relation, RelationalQuery, field_relation
 from incoq.names import NameSupply
 
 Dependent = tuple[Invariant, Block]
@@ -278,9 +278,12 @@ class EventRenderer:
     def adoption(self) -> None:
         """Incremental mode keeps indices over all sets that a query may reach: a set is entered when it
         first becomes a field's value, an element or a parameter. Until then its changes concern nobody."""
-        if self.plan.mode != "incremental" or not self.plan.dependents(MEMBER):
+        if self.plan.mode != "incremental" or not (
+            self.plan.dependents(MEMBER) or self.plan.dependents(ITEM)
+        ):
             return
         indices = [d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX]
+        entries = [d for d in self.plan.dependents(ITEM) if d[0].store is Store.INDEX]
         self.adopt = self.supply.fresh("adopt")
         adopted = self.adopted = self.supply.fresh("ADOPTED")
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
@@ -289,14 +292,19 @@ class EventRenderer:
             "ELEMENTS": self.support.elements, "SET": self.support.Set, "KEYABLE": self.support.keyable,
         }  # fmt: skip
         enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
+        event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
+        entry = self._run(self._after(entries, True, True), event, True)
         self.functions += quote("ADOPTED = set()", **holes)
         body = quote(
-            "if isinstance(S, (SET, tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
+            "if isinstance(S, (SET, DICT, tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
             "    ADOPTED.add(S)\n"
             "    for X in ELEMENTS(S):\n"
             "        ENTER\n"
-            "        ADOPT(X)",
-            ENTER=enter, **holes,
+            "        ADOPT(X)\n"
+            "    for X, V in ITEMS(S):\n"
+            "        ENTRY\n"
+            "        ADOPT(V)",
+            ENTER=enter, ENTRY=entry, DICT=self.support.Dict, ITEMS=self.support.items, V=self.value, **holes,
         )  # fmt: skip
         self._define(self.adopt, [source], "Enter a set into the indices.", body)
 
@@ -447,6 +455,66 @@ class EventRenderer:
             "discard": quote(
                 "if X in S:\n    REST", REST=self._guarded(guard, shrink, discard, False), **holes
             ),
+        }
+
+    # -- dicts ------------------------------------------------------------------------------------
+
+    def dict_methods(self) -> dict[str, list[ast.stmt]]:
+        """The bodies of `Dict.__setitem__` and `Dict.__delitem__`: an entry is new, replaced or gone."""
+        keyed = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        items = self.plan.dependents(ITEM)
+        mapping, key = self.renderer.supply_local("m"), self.renderer.supply_local("k")
+        both = frozenset({Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
+        by_key = Event((name(mapping), name(key)), both)
+        old, new = (Event((name(mapping), name(key), name(v)), both) for v in (self.old, self.value))
+        holes: Holes = {
+            "M": mapping, "K": key, "V": self.value, "OLD": self.old, "SET": self.support.dict_set,
+            "DELETE": self.support.dict_delete, "STORED": self.support.stored,
+            "MISSING": self.support.MISSING,
+        }  # fmt: skip
+        store, delete = quote("SET(M, K, V)", **holes), quote("DELETE(M, K)", **holes)
+        guard = self._entry_guard([*keyed, *items], name(mapping))
+        if self.adopted is not None:
+            guard = quote_expr("M in ADOPTED", M=mapping, ADOPTED=self.adopted)
+
+        def run(dependents: list[Dependent], item: Event, add: bool) -> list[ast.stmt]:
+            found: list[ast.stmt] = []
+            for dependent in dependents:
+                relation = dependent[0].clauses[dependent[1].clause].relation
+                found += self._run([dependent], item if relation == ITEM else by_key, add)
+            return found
+
+        everything = sorted([*keyed, *items], key=lambda d: self.plan.invariants.index(d[0]))
+        replaced_old = Event(old.columns, frozenset({Kind.ITEM}))
+        replaced_new = Event(new.columns, frozenset({Kind.ITEM}))
+        replace = [
+            *quote("OLD = M[K]", **holes),
+            *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
+            *self._run(self._before(items, True, True), replaced_old, False),
+            *store,
+            *self._adopted(name(self.value)),
+            *self._run(self._after(items, True, True), replaced_new, True),
+            *self.settled(),
+        ]
+        fresh = [
+            *quote("OLD = MISSING", **holes),
+            *run(self._before(everything, False, True), old, False),
+            *store,
+            *self._adopted(name(key), name(self.value)),
+            *run(self._after(everything, True, True), new, True),
+            *self.settled(),
+        ]
+        gone = [
+            *quote("OLD = M[K]\nV = MISSING\nK = STORED(M, K)", **holes),
+            *run(self._before(everything, True, True), old, False),
+            *delete,
+            *run(self._after(everything, False, True), new, True),
+            *self.settled(),
+        ]
+        change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
+        return {
+            "__setitem__": self._guarded(guard, change, store, False),
+            "__delitem__": self._guarded(guard, gone, delete, False),
         }
 
     def set_cost(self) -> str:

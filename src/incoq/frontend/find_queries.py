@@ -224,8 +224,8 @@ def _reached(body: Body, given: set[str]) -> set[str]:
         match clause:
             case Condition(Expr(node=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]))):
                 for side, other in ((left, right), (right, left)):
-                    bound = isinstance(other, ast.Attribute) and names_in(other) <= reached | given
-                    if bound and isinstance(side, ast.Name):
+                    known = isinstance(other, ast.Attribute) and names_in(other) <= reached | given
+                    if known and isinstance(side, ast.Name):
                         reached.add(side.id)
     return reached
 

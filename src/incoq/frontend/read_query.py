@@ -189,6 +189,13 @@ class _Reader:
     def _source(self, node: ast.expr) -> Expr:
         if isinstance(node, ast.SetComp):
             return self._expression(self._nested_set(node))
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=mapping, attr="items" | "keys" | "values" as part), args=[]
+            ):
+                if _is_selector(mapping):
+                    read = self._expression(mapping)
+                    return Expr.of(ast.Call(ast.Attribute(read.node, part, ast.Load()), [], []))
         if not _is_selector(node) and not self._called(node):
             raise self.module.error("IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node)
         self.as_source = True
@@ -354,9 +361,15 @@ def _is_membership(node: ast.expr) -> bool:
 
 
 def _is_selector(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
+    """`x`, `x.f`, `m[k]` and chains of these."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=value):
+            return _is_selector(value)
+        case ast.Subscript(value=value, slice=key):
+            return _is_selector(value) and (isinstance(key, ast.Constant) or _is_selector(key))
+    return False
 
 
 def _pattern_names(node: ast.expr) -> list[str]:

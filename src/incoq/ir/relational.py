@@ -23,6 +23,7 @@ class Kind(Enum):
 
     FIELD = "field"  # (o, x): x is o.f
     MEMBER = "member"  # (s, x): x in s
+    ITEM = "item"  # (m, k, v): v is m[k]; with a constant key (m, v)
     CONTENT = "content"  # (s,): watched only: anything about what is in s
     VALUE = "value"  # (p1, ..., pk, v): v is the value of a nested aggregate for these parameters
     ANSWER = "answer"  # (p1, ..., pk, x): x is in the answer of a nested set query
@@ -43,6 +44,7 @@ class Relation:
 
 MEMBER = Relation(Kind.MEMBER, "member")
 CONTENT = Relation(Kind.CONTENT, "content")
+ITEM = Relation(Kind.ITEM, "item")
 
 
 def field_relation(field_name: str) -> Relation:
@@ -65,7 +67,7 @@ class Clause:
         """The variables from which the others are reached (edges of the query graph start there)."""
         if self.relation.kind in (Kind.DEMAND, Kind.TAG):
             return ()
-        if self.watch and self.relation.kind is not Kind.FIELD:
+        if self.watch and self.relation.kind not in (Kind.FIELD, Kind.ITEM):
             return ()
         return self.args[: self.given]
 

@@ -126,7 +126,7 @@ class _Search:
         clause = self.problem.clauses[index]
         bound = {clause.args[i] for i in key}
         new = tuple(i for i, v in enumerate(clause.args) if v not in bound)
-        if clause.watch and clause.relation.kind is not Kind.FIELD:
+        if clause.watch and clause.relation.kind not in (Kind.FIELD, Kind.ITEM):
             return Step(index, Access.NOTHING, key, ()) if not new else None
         if not new:
             return Step(index, Access.TEST, key, new)
@@ -135,6 +135,14 @@ class _Search:
                 if 0 in key:
                     return Step(index, Access.FORWARD, key, new)
                 if not key:
+                    return None
+                return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.MEDIUM))
+            case Kind.ITEM:
+                if 0 in key and new == (len(clause.args) - 1,):
+                    return Step(index, Access.FORWARD, key, new)
+                if 0 in key and (key == (0,) or not self.problem.indexed):
+                    return Step(index, Access.SCAN, key, new, self._factor(index, key, new, Size.LARGE))
+                if not key or not self.problem.indexed:
                     return None
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.MEDIUM))
             case Kind.MEMBER:

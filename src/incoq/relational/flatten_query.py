@@ -17,6 +17,7 @@ import ast
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+from incoq.errors import CompileError
 from incoq.frontend.pure import PURE_MODULES
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
@@ -31,6 +32,7 @@ from incoq.ir.objects import (
 )
 from incoq.ir.relational import (
     CONTENT,
+    ITEM,
     MEMBER,
     Clause,
     Kind,
@@ -94,8 +96,27 @@ class _Flattener:
                 given = tuple(self._selector(a) for a in args)
                 relation = Relation(Kind.ANSWER, str(called))
                 self.clauses.setdefault(Clause(relation, (*given, *columns), shown, arity=len(given)))
+            case ast.Call(func=ast.Attribute(value=mapping, attr=part)):
+                self._part_of_mapping(self._selector(mapping), part, pattern)
             case source:
                 self.clauses.setdefault(Clause(MEMBER, (self._selector(source), *columns), shown))
+
+    def _part_of_mapping(self, mapping: str, part: str, pattern: Pattern) -> None:
+        """`k, v in m.items()`, `k in m.keys()`, `v in m.values()`."""
+        if part == "keys":
+            shown = None if isinstance(pattern, Variable) else pattern
+            self.clauses.setdefault(Clause(MEMBER, (mapping, *pattern_columns(pattern, [])), shown))
+            return
+        match part, pattern:
+            case "items", TuplePattern((Variable(key), Variable(value))):
+                pass
+            case "values", Variable(value):
+                key = self._fresh("key")
+            case _:
+                raise CompileError(
+                    "IQ209", f"`{pattern}` in .{part}(): only plain variables here", self.query.position
+                )
+        self.clauses.setdefault(Clause(ITEM, (mapping, key, value)))
 
     def _flat_pattern(self, pattern: Pattern) -> Pattern:
         match pattern:
@@ -121,8 +142,23 @@ class _Flattener:
         """The variable for a selector that is surely evaluated."""
         if isinstance(node, ast.Name):
             return node.id
+        if isinstance(node, ast.Subscript):
+            return self._item(self._selector(node.value), node.slice)
         assert isinstance(node, ast.Attribute)
         return self._field(self._selector(node.value), node.attr)
+
+    def _item(self, mapping: str, key: ast.expr) -> str:
+        """The variable for `m[k]` that is surely evaluated."""
+        found = (mapping, f"[{ast.unparse(key)}]")
+        if found not in self.selectors:
+            value = self.selectors[found] = self._fresh(f"{mapping}_item", plain=True)
+            self.clauses.setdefault(self._item_clause(mapping, key, value, False))
+        return self.selectors[found]
+
+    def _item_clause(self, mapping: str, key: ast.expr, value: str, watch: bool) -> Clause:
+        if isinstance(key, ast.Constant):
+            return Clause(ITEM, (mapping, value), Value(Expr.of(key)), watch)
+        return Clause(ITEM, (mapping, self._selector(key), value), None, watch)
 
     def _field(self, source: str, field_name: str) -> str:
         key = (source, field_name)
@@ -152,7 +188,7 @@ class _Flattener:
             case ast.Compare(left=left, comparators=[first, *_]):
                 self._strict(left)
                 self._strict(first)
-            case ast.Attribute() if selector_root(node) is not None:
+            case ast.Attribute() | ast.Subscript() if selector_root(node) is not None:
                 self._selector(node)
             case ast.Call(func=ast.Constant(), args=args):
                 for argument in args:
@@ -177,7 +213,7 @@ class _Flattener:
                 if truth and identifier in self.used:
                     self._watch_content(identifier)
                 return node
-            case ast.Attribute() if selector_root(node) is not None:
+            case ast.Attribute() | ast.Subscript() if selector_root(node) is not None:
                 variable, live = self._read(node)
                 if truth:
                     self._watch_content(variable)
@@ -246,6 +282,8 @@ class _Flattener:
         """A selector read in a test: its variable, and the expression that reads it."""
         if isinstance(node, ast.Name):
             return node.id, node
+        if isinstance(node, ast.Subscript):
+            return self._read_item(node)
         assert isinstance(node, ast.Attribute)
         source, live = self._read(node.value)
         variable = self.selectors.get((source, node.attr))
@@ -253,6 +291,18 @@ class _Flattener:
             return variable, name(variable)
         variable = self._watch_field(source, node.attr)
         return variable, ast.Attribute(live, node.attr, ast.Load())
+
+    def _read_item(self, node: ast.Subscript) -> tuple[str, ast.expr]:
+        mapping, live = self._read(node.value)
+        key = (mapping, f"[{ast.unparse(node.slice)}]")
+        if key in self.selectors:
+            return self.selectors[key], name(self.selectors[key])
+        index = node.slice if isinstance(node.slice, ast.Constant) else self._read(node.slice)[1]
+        if key not in self.watched:
+            self.watched[key] = self._fresh(f"{mapping}_item", plain=True)
+            named = node.slice if isinstance(node.slice, ast.Constant) else name(self._read(node.slice)[0])
+            self.clauses.setdefault(self._item_clause(mapping, named, self.watched[key], True))
+        return self.watched[key], ast.Subscript(live, index, ast.Load())
 
     def _watch_field(self, source: str, field_name: str) -> str:
         if (source, field_name) in self.selectors:
@@ -395,7 +445,11 @@ def _reads_field(node: ast.expr) -> bool:
 
 
 def selector_root(node: ast.AST) -> str | None:
-    """The variable at the root of `x.f.g`, or None if `node` is no selector."""
-    while isinstance(node, ast.Attribute):
+    """The variable at the root of `x.f.g` or `m[k].f`, or None if `node` is no selector."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript) and not isinstance(
+            node.slice, ast.Constant | ast.Name | ast.Attribute
+        ):
+            return None
         node = node.value
     return node.id if isinstance(node, ast.Name) and node.id not in PURE_MODULES else None

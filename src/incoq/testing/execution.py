@@ -149,7 +149,7 @@ class Execution:
         try:
             verify = importlib.import_module("incoq.verify")
             checker = None
-            if not any(q.aggregate is not None or q.nested for q in compiled.plan.queries):
+            if not any(c.relation.name == "item" for i in compiled.plan.invariants for c in i.clauses):
                 checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
         except (ImportError, AttributeError):
             checker = None
