@@ -1,4 +1,4 @@
-"""SSD: static separation of duty. A constraint names a set of roles of which nobody may be given c or more."""
+"""SSD: static separation of duty. A constraint names roles of which nobody may be given c or more."""
 
 import random
 import sys

@@ -272,7 +272,22 @@ def items(m: Any) -> Iterable[Any]:
         return m.items()
     if isinstance(m, (dict, list)):
         refuse("IQ301", f"a query looks into a {m.__class__.__name__}, whose changes cannot be seen")
-    return enumerate(m) if isinstance(m, tuple) else ()
+    return ()
+
+
+def entries(m: Any) -> Iterable[Any]:
+    """All (k, v) for which `m[k]` is v: of a dict, or of a sequence that does not change."""
+    if isinstance(m, (tuple, str, bytes, range)):
+        return [(k, m[k]) for k in range(-len(m), len(m))]
+    return items(m)
+
+
+def dict_item(m: Any, k: Any) -> Any:
+    """The value of an entry of a dict; raises where there is none."""
+    if not isinstance(m, Dict):
+        items(m)
+        raise TypeError(f"{m.__class__.__name__} has no entries")
+    return m[k]
 
 
 def item(m: Any, k: Any) -> Any:

@@ -28,7 +28,7 @@ from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
-from incoq.ir.relational import CONTENT, ITEM, MEMBER, Clause, Kind
+from incoq.ir.relational import CONTENT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind
 from incoq.names import NameSupply
 
 Body = Callable[["Scope"], list[ast.stmt]]
@@ -162,11 +162,7 @@ class _BlockRenderer:
         self.exclusions = self._exclusions()
         self.temporaries = 0
         self._guarded: list[Guard] = []
-        self.keyable: set[str] = {
-            v for c in invariant.clauses
-            if c.relation.kind in (Kind.MEMBER, Kind.DEMAND, Kind.ANSWER) and not c.watch
-            for v in (c.args if c.relation.kind is Kind.DEMAND else c.args[c.given :])
-        }  # fmt: skip
+        self.keyable: set[str] = set()  # variables whose values are known to be hashable
 
     def render(self) -> list[ast.stmt]:
         if self.exclusions is None:
@@ -201,6 +197,7 @@ class _BlockRenderer:
         clause = self.invariant.clauses[self.block.clause]
         columns = self.event.columns
         if clause.relation.kind in (Kind.MEMBER, Kind.ANSWER) and not clause.watch:
+            self.keyable.update(clause.args)
             for variable, value in zip(clause.source, columns, strict=False):
                 self._bind(variable, value)
                 self._guard(variable)
@@ -213,6 +210,7 @@ class _BlockRenderer:
         else:
             for variable, value in zip(clause.args, columns, strict=False):
                 self._bind(variable, value)
+        self.keyable.update(_hashable_columns(clause, bool(self.block.guards) or bool(self.known)))
         for guard in self.block.guards:
             self._guard(guard.variable)
 
@@ -256,6 +254,7 @@ class _BlockRenderer:
                         local = self._fresh(item.name)
                         self.ops.append(_Plain(quote("X = Y", X=local, Y=component)[0]))
                         self.scope.bound[item.name] = name(local)
+                        self.keyable.add(item.name)
                     else:
                         if isinstance(item, TuplePattern):
                             local = self._temporary()
@@ -406,8 +405,9 @@ class _BlockRenderer:
             return
         mapping, value = clause.args[0], clause.args[-1]
         if step.access is Access.SCAN:
-            pairs = quote_expr("ITEMS(M)", ITEMS=self.support.items, M=self.scope.get(mapping))
-            self._loop_over(clause, tuple(range(1, len(clause.args))), pairs, cost)
+            entries = self.support.entries if clause.arity == SUBSCRIPT else self.support.items
+            pairs = quote_expr("ITEMS(M)", ITEMS=entries, M=self.scope.get(mapping))
+            self._loop_over(clause, tuple(range(1, len(clause.args))), pairs, cost, hashable=False)
             return
         key = (
             clause.pattern.expr.node if isinstance(clause.pattern, Value) else self.scope.get(clause.args[1])
@@ -415,7 +415,8 @@ class _BlockRenderer:
         if clause.watch and step.access is Access.FORWARD and not self._is_read(value, step.clause):
             self.scope.bound[value] = ast.Constant(None)
             return
-        function = self.support.item_or_missing if clause.watch else self.support.item
+        function = self.support.item if clause.arity == SUBSCRIPT else self.support.dict_item
+        function = self.support.item_or_missing if clause.watch else function
         live = quote_expr("ITEM(M, K)", ITEM=function, M=self.scope.get(mapping), K=key)
         local = self._fresh(value) if step.access is Access.FORWARD else self.owner.supply_local("item_now")
         if clause.watch:
@@ -462,6 +463,7 @@ class _BlockRenderer:
             local = self._fresh(variable)
             self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
             self.scope.bound[variable] = name(local)
+            self.keyable.add(variable)
         else:
             local = self.owner.supply_local("element")
             self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
@@ -505,6 +507,7 @@ class _BlockRenderer:
         self.ops.append(_For(ast.Name(local, ast.Store()), image, cost))
         if clause.pattern is None:
             self.scope.bound[clause.args[-1]] = name(local)
+            self.keyable.add(clause.args[-1])
         else:
             self._match(clause.pattern, name(local))
 
@@ -526,7 +529,9 @@ class _BlockRenderer:
         kinds = (Kind.FIELD, Kind.VALUE, Kind.ITEM)
         return {c.args[-1] for c in self.invariant.clauses if c.relation.kind in kinds}
 
-    def _loop_over(self, clause: Clause, new: Sequence[int], image: ast.expr, cost: str) -> None:
+    def _loop_over(
+        self, clause: Clause, new: Sequence[int], image: ast.expr, cost: str, hashable: bool = True
+    ) -> None:
         targets, repeated = [], []
         for position in new:
             variable = clause.args[position]
@@ -536,6 +541,8 @@ class _BlockRenderer:
             else:
                 local = self._fresh(variable)
                 self.scope.bound[variable] = name(local)
+                if hashable:
+                    self.keyable.add(variable)
             targets.append(ast.Name(local, ast.Store()))
         target = targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())
         self.ops.append(_For(target, image, cost))
@@ -652,6 +659,16 @@ class _Assembler:
                 case _Plain(ast.Assign(targets=[ast.Name(id=target)])):
                     found.add(target)
         return found
+
+
+def _hashable_columns(clause: Clause, is_tagged: bool) -> tuple[str, ...]:
+    """Columns of an update's tuple that are keys somewhere already; a field may hold anything."""
+    match clause.relation.kind:
+        case Kind.FIELD | Kind.ITEM:
+            return clause.args[:-1] if is_tagged else clause.args[1:-1]
+        case Kind.VALUE:
+            return clause.source
+    return clause.args
 
 
 def _tuple(parts: list[ast.expr]) -> ast.expr:

@@ -130,6 +130,8 @@ class _Definer:
         for variable in dict.fromkeys(clause.args[1:]):
             incoming = self.graph.incoming(variable)
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
+            if self._watches_content(variable):
+                continue  # such a tag holds sets only, and tells nothing of other values
             if variable != source and not implied and not clause.watch and incoming:
                 guards.append(Guard(self._tag(variable).name, variable))
         return tuple(guards)

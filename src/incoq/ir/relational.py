@@ -45,6 +45,7 @@ class Relation:
 MEMBER = Relation(Kind.MEMBER, "member")
 CONTENT = Relation(Kind.CONTENT, "content")
 ITEM = Relation(Kind.ITEM, "item")
+SUBSCRIPT = 2  # the arity of an ITEM clause that stands for `m[k]`, which more than dicts have
 
 
 def field_relation(field_name: str) -> Relation:

@@ -34,6 +34,7 @@ from incoq.ir.relational import (
     CONTENT,
     ITEM,
     MEMBER,
+    SUBSCRIPT,
     Clause,
     Kind,
     Relation,
@@ -157,8 +158,8 @@ class _Flattener:
 
     def _item_clause(self, mapping: str, key: ast.expr, value: str, watch: bool) -> Clause:
         if isinstance(key, ast.Constant):
-            return Clause(ITEM, (mapping, value), Value(Expr.of(key)), watch)
-        return Clause(ITEM, (mapping, self._selector(key), value), None, watch)
+            return Clause(ITEM, (mapping, value), Value(Expr.of(key)), watch, SUBSCRIPT)
+        return Clause(ITEM, (mapping, self._selector(key), value), None, watch, SUBSCRIPT)
 
     def _field(self, source: str, field_name: str) -> str:
         key = (source, field_name)
