@@ -9,12 +9,13 @@ A step is a function of the variables bound so far that calls the next step for 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from incoq.ir.invariants import Invariant
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
-from incoq.ir.relational import Clause, Kind, Test
+from incoq.ir.relational import SUBSCRIPT, Clause, Kind, Test
 from incoq.verify_tests import Env, Values, naive_test
 
 Step = Callable[[Env], None]
@@ -76,6 +77,8 @@ class Steps:
                 return [self._field(clause, bound, open_)]
             case Kind.MEMBER if not clause.watch:
                 return [self._member(clause, bound)]
+            case Kind.ITEM:
+                return [self._item(clause, bound)]
             case Kind.VALUE:
                 return [self._nested(clause, bound, lambda value: (value,))]
             case Kind.ANSWER:
@@ -90,6 +93,7 @@ class Steps:
         bind = _matcher(clause.pattern or Variable(clause.args[-1]), known, same)
         is_known = set(given) <= set(bound)
         fixed = [(position, v) for position, v in enumerate(given) if v in bound]
+        repeated = [(i, given.index(v)) for i, v in enumerate(given) if given.index(v) != i]
 
         def known_answers() -> Mapping[Any, Any]:
             if query not in answers:
@@ -114,7 +118,8 @@ class Steps:
             def scan(env: Env) -> None:
                 for key, answer in known_answers().items():
                     parts = (key,) if width == 1 else key
-                    if all(same(env[v], parts[position]) for position, v in fixed):
+                    alike = all(same(parts[i], parts[j]) for i, j in repeated)
+                    if alike and all(same(env[v], parts[position]) for position, v in fixed):
                         env.update(zip(given, parts, strict=True))
                         one(env, answer)
 
@@ -172,6 +177,48 @@ class Steps:
                 elif not watch and not same(value, env[target]):
                     return
                 following(env)
+
+            return step
+
+        return make
+
+    def _item(self, clause: Clause, bound: Collection[str]) -> Make:
+        """`m[k]` of a dict, or, written as a subscript, of a sequence that does not change."""
+        mapping, value = clause.args[0], clause.args[-1]
+        constant = clause.pattern.expr.node if isinstance(clause.pattern, Value) else None
+        key = None if constant is not None else clause.args[1]
+        same, subscript = self.values.same, clause.arity == SUBSCRIPT
+
+        def entries(m: Any) -> list[tuple[Any, Any]]:
+            if isinstance(m, dict):
+                if type(m).__hash__ is None:  # not one whose changes are seen
+                    raise Refused
+                return list(m.items())
+            if isinstance(m, list):
+                raise Refused
+            if subscript and isinstance(m, tuple | str | bytes | range):
+                return [(k, m[k]) for k in range(-len(m), len(m))]
+            return []
+
+        def make(following: Step) -> Step:
+            def step(env: Env) -> None:
+                found = False
+                for k, v in entries(env[mapping]):
+                    if constant is not None and not same(k, ast.literal_eval(constant)):
+                        continue
+                    if key is not None and key in bound and not same(k, env[key]):
+                        continue
+                    if value in bound and not clause.watch and not same(v, env[value]):
+                        continue
+                    found = True
+                    if key is not None and key not in bound:
+                        env[key] = k
+                    if value not in bound:
+                        env[value] = v
+                    following(env)
+                if clause.watch and not found:
+                    env[value] = _MISSING
+                    following(env)
 
             return step
 
@@ -248,7 +295,7 @@ def _is_ready(clause: Clause, bound: Collection[str]) -> bool:
     """Can the clause be evaluated from what is bound?"""
     if clause.relation.kind in (Kind.DEMAND, Kind.TAG):
         return True
-    if clause.watch and clause.relation.kind is not Kind.FIELD:
+    if clause.watch and clause.relation.kind not in (Kind.FIELD, Kind.ITEM):
         return set(clause.args) <= set(bound)
     return set(clause.source) <= set(bound)
 

@@ -16,13 +16,17 @@ from incoq.ir.relational import CONTENT, MEMBER, Kind, Relation, field_relation
 Dependent = tuple[Invariant, Block]
 
 
-def event_costs(plan: Plan, dependents: Sequence[Dependent]) -> list[Cost]:
-    """The summands of the cost of an event with these dependents."""
+def event_costs(
+    plan: Plan, dependents: Sequence[Dependent], seen: frozenset[str] = frozenset()
+) -> list[Cost]:
+    """The summands of the cost of an event with these dependents; what one causes is counted once."""
     found: dict[Cost, None] = {}
     for invariant, block in dependents:
         own = block.covers.best.cost
         found.setdefault(own)
-        for caused in event_costs(plan, _caused(plan, invariant)):
+        if invariant.name in seen:
+            continue
+        for caused in event_costs(plan, _caused(plan, invariant), seen | {invariant.name}):
             found.setdefault(Cost((*own.factors, *caused.factors)))
     return list(found)
 

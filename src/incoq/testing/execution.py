@@ -148,9 +148,7 @@ class Execution:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
         try:
             verify = importlib.import_module("incoq.verify")
-            checker = None
-            if not any(c.relation.name == "item" for i in compiled.plan.invariants for c in i.clauses):
-                checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
+            checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
         except (ImportError, AttributeError):
             checker = None
         self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
