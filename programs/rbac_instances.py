@@ -215,6 +215,23 @@ class RBAC:
         for role in roles & other.ROLES - other.assigned_roles(user):
             other.assign_user(user, role)
 
+    def move_role(self, role, other):
+        """The role goes to another instance with what it allows there."""
+        permissions = self.role_permissions(role)
+        self.delete_role(role)
+        if role not in other.ROLES:
+            other.add_role(role)
+        for op, obj in permissions - other.role_permissions(role):
+            if op in other.OPS and obj in other.OBJS:
+                other.grant_permission(op, obj, role)
+
+    def move_session(self, user, session, other):
+        """The session goes on in another instance, where the user is known, with the roles assigned there."""
+        roles = self.session_roles(session)
+        self.delete_session(user, session)
+        if session not in other.SESSIONS:
+            other.create_session(user, session, roles & other.assigned_roles(user))
+
     def share_roles(self, other):
         self.ROLES = other.ROLES
 
@@ -287,16 +304,20 @@ def session_step(rng, names, rbac, user, role):
 
 def exchange(rng, names, rbac, other):
     """One random traffic between two instances."""
-    kind = rng.randrange(5)
-    user = names.one("u")
+    kind, user, role = rng.randrange(6), names.one("u"), names.one("r")
+    sessions = sorted(rbac.sessions_of_user(user))
     if kind == 0:
         rbac.share_roles(other)
     elif kind == 1:
         rbac.share_permissions(other)
     elif kind == 2:
         rbac.separate()
-    elif user in rbac.USERS and rbac is not other:
+    elif kind == 3 and user in rbac.USERS:
         rbac.move_user(user, other)
+    elif kind == 4 and role in rbac.ROLES:
+        rbac.move_role(role, other)
+    elif sessions and user in rbac.USERS & other.USERS:
+        rbac.move_session(user, sessions[0], other)
 
 
 def review(names, rbac):

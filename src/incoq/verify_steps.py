@@ -187,7 +187,7 @@ class Steps:
         mapping, value = clause.args[0], clause.args[-1]
         constant = clause.pattern.expr.node if isinstance(clause.pattern, Value) else None
         key = None if constant is not None else clause.args[1]
-        same, subscript = self.values.same, clause.arity == SUBSCRIPT
+        same, subscript, known = self.values.same, clause.arity == SUBSCRIPT, frozenset(bound)
 
         def entries(m: Any) -> list[tuple[Any, Any]]:
             if isinstance(m, dict):
@@ -206,14 +206,14 @@ class Steps:
                 for k, v in entries(env[mapping]):
                     if constant is not None and not same(k, ast.literal_eval(constant)):
                         continue
-                    if key is not None and key in bound and not same(k, env[key]):
+                    if key is not None and key in known and not same(k, env[key]):
                         continue
-                    if value in bound and not clause.watch and not same(v, env[value]):
+                    if value in known and not clause.watch and not same(v, env[value]):
                         continue
                     found = True
-                    if key is not None and key not in bound:
+                    if key is not None and key not in known:
                         env[key] = k
-                    if value not in bound:
+                    if value not in known:
                         env[value] = v
                     following(env)
                 if clause.watch and not found:

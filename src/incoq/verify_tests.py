@@ -33,12 +33,13 @@ class Values:
         self.set_class: type = namespace[names["Set"]]
         self.nan: float = namespace[names["NAN"]]
         self.missing: Any = namespace[names["MISSING"]]
-        self.sources: tuple[type, ...] = (self.set_class, frozenset, tuple, range)
+        self.dict_class: type = namespace[names["Dict"]]
+        self.sources: tuple[type, ...] = (self.set_class, self.dict_class, frozenset, tuple, range)
         self.compiled, self.namespace = compiled, namespace
 
     def is_set(self, value: Any) -> bool:
         """A set whose content is watched."""
-        return isinstance(value, self.set_class)
+        return isinstance(value, self.set_class | self.dict_class)
 
     def is_source(self, value: Any) -> bool:
         """What a membership may iterate over."""
@@ -52,11 +53,13 @@ class Values:
         """Equal as keys of a dict are, sets by identity."""
         if left is right:
             return True
-        return not (isinstance(left, set) or isinstance(right, set)) and self.equal(left, right)
+        if isinstance(left, set | dict) or isinstance(right, set | dict):
+            return False
+        return self.equal(left, right)
 
     def equal(self, left: Any, right: Any) -> bool:
         """`==` in a condition: as Python's, two sets by identity; so NaN is not equal to itself."""
-        if isinstance(left, set) and isinstance(right, set):
+        if isinstance(left, set | dict) and isinstance(right, set | dict):
             return left is right
         if isinstance(left, tuple) and isinstance(right, tuple):
             return len(left) == len(right) and all(map(self.same, left, right))
@@ -93,6 +96,8 @@ class Values:
             seen[id(value)] = value
             if self.is_source(value):
                 pending.extend(value)
+            if isinstance(value, self.dict_class):
+                pending.extend(value.values())  # type: ignore[attr-defined]
             for field in fields:
                 if field in getattr(value, "__dict__", (field,)):
                     pending.append(getattr(value, field, None))
