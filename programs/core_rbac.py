@@ -306,6 +306,8 @@ def main(seed=1, size=5, steps=200):
         step(rng, names)
         for name, answer in review(names).items():
             print(name, sorted(answer))
+        for session in sorted(SESSIONS):
+            print(session, check_access(session, rng.choice(sorted(OPS)), rng.choice(sorted(OBJS))))
 
 
 if __name__ == "__main__":

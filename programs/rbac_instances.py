@@ -350,13 +350,17 @@ def main(seed=1, size=4, steps=200, instances=3):
     all_rbac = [RBAC() for _ in range(instances)]
     for _ in range(steps):
         rbac = rng.choice(all_rbac)
-        if rng.randrange(10) == 0:
+        if rng.randrange(4) == 0:
             exchange(rng, names, rbac, rng.choice(all_rbac))
         else:
             step(rng, names, rbac)
         asked = rng.randrange(instances)
         for name, answer in review(names, all_rbac[asked]).items():
             print(asked, name, sorted(answer))
+        for session in sorted(rbac.SESSIONS):
+            if rbac.OPS and rbac.OBJS:
+                op, obj = min(rbac.OPS), max(rbac.OBJS)
+                print(session, op, obj, rbac.check_access(session, op, obj))
 
 
 if __name__ == "__main__":

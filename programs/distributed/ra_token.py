@@ -54,17 +54,17 @@ class Mutex(Process):
         return (self.original and self.never_passed_on()) or self.came_and_stayed()
 
     def run(self):
-        for _ in range(self.rounds):
+        for number in range(self.rounds):
             self.idle = False
-            self.requests += 1
             if not self.is_present():
+                self.requests += 1
                 others = [p for p in self.everybody if p != self.id]
                 self.send(("request", self.requests, self.id), *others)
                 yield lambda: self.is_present()
             self.token[self.id] = self.requests
-            self.note("enter", self.requests)
+            self.note("enter", number)
             yield lambda: True
-            self.note("leave", self.requests)
+            self.note("leave", number)
             self.idle = True
             self.pass_on(self.everybody[self.id + 1 :] + self.everybody[: self.id])
 
@@ -76,7 +76,7 @@ class Mutex(Process):
                 return
 
     def on_access(self, sender, token):
-        self.token = token
+        self.token = Token(token)  # the log keeps the token as it came
 
     def on_request(self, sender, c, p):
         if self.idle:

@@ -17,6 +17,7 @@ from incoq.codegen.find_bypasses import find_bypasses
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, defines_equality
 from incoq.frontend.find_queries import QuerySite, find_queries
+from incoq.frontend.find_removals import only_adds_to_sets
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.invariants.define_invariants import define_invariants
 from incoq.ir.invariants import Plan, Store
@@ -91,7 +92,7 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
     supply = NameSupply(taken)
-    plan = define_invariants(queries, mode, strategy, supply, counting)
+    plan = define_invariants(queries, mode, strategy, supply, counting, only_adds_to_sets(program))
     notices = check_classes(program, plan, sites)
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():

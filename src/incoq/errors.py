@@ -95,6 +95,10 @@ CODES: dict[str, tuple[str, str]] = {
         "a live view was iterated across an update that changed it",
         "call the query itself for an answer of your own",
     ),
+    "IQ306": (
+        "an element was removed in a program that was compiled as one that never removes",
+        "compile the code that removes together with the program",
+    ),
     "IQ305": ("a query without parameters of that kind was asked", "pass exactly the query's parameters"),
     "IQ400": (
         "verify found a structure that is not what its definition says: a fault of incoq",

@@ -562,6 +562,11 @@ def changed(old: Any, new: Any) -> bool:
     return new.__class__ is not old.__class__ or new.__class__ not in PLAIN or new != old
 
 
+def only_adds() -> IncoqRuntimeError:
+    """The error for a removal in a program whose text has none."""
+    return IncoqRuntimeError("IQ306", "a set was changed by code that was not compiled: it never removes")
+
+
 def unkeyed(query: str) -> IncoqRuntimeError:
     """The error for a parameter value that cannot be a key."""
     return IncoqRuntimeError("IQ303", f"{query} was asked for a value that cannot be a dict key")

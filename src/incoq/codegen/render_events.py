@@ -22,6 +22,7 @@ from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
+from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.event_costs import event_costs
 from incoq.ir.covers import total
 from incoq.ir.expressions import name
@@ -450,12 +451,19 @@ class EventRenderer:
             *self._run(self._after(dependents, False, True), event, True),
             *self.settled(),
         ]
+        if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
+            shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         return {
             "add": quote("if X not in S:\n    REST", REST=self._guarded(guard, grow, add, False), **holes),
             "discard": quote(
                 "if X in S:\n    REST", REST=self._guarded(guard, shrink, discard, False), **holes
             ),
         }
+
+    def _left_out_counts(self, query: RelationalQuery) -> bool:
+        """Does the answer rely on nothing being removed?"""
+        result = self.plan.result_of(query.name)
+        return query.aggregate is None and not result.counted and needs_counts(query)
 
     # -- dicts ------------------------------------------------------------------------------------
 

@@ -32,15 +32,20 @@ NESTED = (Kind.VALUE, Kind.ANSWER)
 
 
 def define_invariants(
-    queries: list[RelationalQuery], mode: str, strategy: str, names: NameSupply, counting: bool = True
+    queries: list[RelationalQuery],
+    mode: str,
+    strategy: str,
+    names: NameSupply,
+    counting: bool = True,
+    only_adds: bool = False,
 ) -> Plan:
     """All invariants of all queries, each after those it depends on."""
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
     for query in queries:
-        definer = _Definer(query, mode == "filtered", strategy, names, shared, counting)
+        definer = _Definer(query, mode == "filtered", strategy, names, shared, counting, only_adds)
         invariants.extend(definer.define())
-    plan = Plan(tuple(queries), tuple(invariants), mode, strategy)
+    plan = Plan(tuple(queries), tuple(invariants), mode, strategy, only_adds and counting)
     plan.check()
     return plan
 
@@ -53,6 +58,7 @@ class _Definer:
     names: NameSupply
     shared: dict[object, Invariant]
     counting: bool
+    only_adds: bool = False
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
     projections: dict[tuple[int, str], Invariant] = field(default_factory=dict)
@@ -67,7 +73,7 @@ class _Definer:
         needs = [self._need(i) for i, c in enumerate(query.clauses) if c.relation.kind in NESTED]
         blocks, access = self._blocks(tuple(range(len(query.clauses))))
         head = (*query.demand, *query.rest)
-        counted = query.aggregate is None and (needs_counts(query) or not self.counting)
+        counted = query.aggregate is None and (needs_counts(query, self.only_adds) or not self.counting)
         result = Invariant(
             self.names.fresh(f"r_{query.name}"), Store.RESULT, head, len(query.demand), query.clauses,
             query.tests, counted, query.name, tuple(blocks),

@@ -4,7 +4,9 @@ Before:    r.cadd((attends,), (a, s))
 After:     r.add((attends,), (a, s))
 Invariant: an element is in the answer exactly when some combination of variables gives it.
 
-Counts are not needed when only one combination can give an element: every variable is a parameter, or
+Counts are not needed when nothing is ever deleted: the query looks at sets only, and the program has no
+place that removes from one (a removal by code that is not compiled then raises IQ306). Nor are they when
+only one combination can give an element: every variable is a parameter, or
 part of the result, or found from such a variable by following fields; and the result tells different
 combinations apart, being a variable or a tuple of variables. Filtered relations never need counts.
 """
@@ -16,8 +18,12 @@ import ast
 from incoq.ir.relational import Kind, RelationalQuery
 
 
-def needs_counts(query: RelationalQuery) -> bool:
-    """Could two combinations of variables give one element of the answer?"""
+def needs_counts(query: RelationalQuery, only_adds: bool = False) -> bool:
+    """Could two combinations of variables give one element of the answer, and one of them go away?"""
+    if only_adds and all(
+        c.relation.kind in (Kind.DEMAND, Kind.MEMBER) and not c.watch for c in query.clauses
+    ):
+        return False
     shown = _result_variables(query.result.expr.node)
     if shown is None:
         return True

@@ -89,6 +89,7 @@ class Plan:
     invariants: tuple[Invariant, ...]
     mode: str
     strategy: str
+    only_adds: bool = False  # the program never removes from a set, and counts were left out for it
 
     def invariant(self, name: str) -> Invariant:
         return next(i for i in self.invariants if i.name == name)
