@@ -71,22 +71,10 @@ def output(module: Any, *args: int) -> str:
     return text.getvalue()
 
 
-UNDEMANDED = pytest.mark.xfail(
-    raises=Exception,
-    reason="incremental mode tests a nested aggregate of an object that is not demanded, and refuses (IQ301)",
-)
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("name", "mode"),
-    [
-        pytest.param(
-            name, mode, marks=[UNDEMANDED] if (name, mode) == ("distributed/cl_paxos", "incremental") else []
-        )
-        for name in NAMES
-        for mode in MODES
-    ],
+    [(name, mode) for name in NAMES for mode in MODES],
 )
 def test_a_compiled_program_prints_what_the_original_prints(name: str, mode: str, seed: int) -> None:
     expected = output(load(name, "original"), seed)
@@ -344,7 +332,7 @@ def test_f_rounds_are_too_few_to_agree_under_f_crashes() -> None:
     assert len(decisions(program.simulate(1, 4, 1, 2, {holder: after}))) == 1
 
 
-@pytest.mark.parametrize("version", ["original", pytest.param("incremental", marks=UNDEMANDED), "filtered"])
+@pytest.mark.parametrize("version", ["original", "incremental", "filtered"])
 @pytest.mark.parametrize("acceptors", [1, 2, 3])
 def test_paxos_chooses_one_value_that_was_proposed(acceptors: int, version: str) -> None:
     for seed in range(4):

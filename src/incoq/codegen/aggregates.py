@@ -93,7 +93,13 @@ class Sum:
             self.others.remove(x)
 
     def value(self) -> Any:
-        total: Any = float(self.whole + self.exact) if self.floats else self.whole
+        total: Any = self.whole
+        if self.floats:
+            exact = self.whole + self.exact
+            try:
+                total = float(exact)
+            except OverflowError:
+                total = float("inf") if exact > 0 else float("-inf")
         return sum(self.others, total) if self.others else total
 
 
@@ -137,7 +143,7 @@ class Ordered:
         if not count and self.sortable:
             try:
                 heapq.heappush(self.heap, self.entry(x))
-            except TypeError:
+            except Exception:
                 self.sortable = False  # the answer says so, as Python would
         if len(self.heap) > 32 and len(self.heap) > 4 * len(self.counts):
             self.rebuild()
@@ -155,7 +161,7 @@ class Ordered:
         try:
             self.heap = [self.entry(x) for x in self.counts]
             heapq.heapify(self.heap)
-        except TypeError:
+        except Exception:
             self.sortable = False
 
     def entry(self, x: Any) -> Any:

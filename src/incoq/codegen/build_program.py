@@ -121,6 +121,13 @@ def _define(source: SourceText, site: QuerySite, node: ast.FunctionDef, support:
     return edits
 
 
+# What a program may import from incoq, and the part of the support code that it becomes.
+_PROVIDED = {
+    "Set": "Set", "query": "", "lru": "", "IncoqError": "IncoqRuntimeError",
+    "IncoqRuntimeError": "IncoqRuntimeError",
+}  # fmt: skip
+
+
 def _import(module: Module, source: SourceText, node: ast.AST, support: SupportCode) -> Edit | None:
     """Imports of incoq become the names of the support code."""
     match node:
@@ -128,15 +135,22 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
             lines = []
             for alias in aliases:
                 local = alias.asname or alias.name
-                if alias.name == "Set" and local != support.names["Set"]:
-                    lines.append(f"{local} = {support.names['Set']}")
+                meant = _PROVIDED.get(alias.name)
+                if meant is None:
+                    raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node)
+                if meant and local != support.names[meant]:
+                    lines.append(f"{local} = {support.names[meant]}")
             text = "; ".join(lines) or "pass  # incoq: compiled in"
         case ast.Import(names=aliases) if any(a.name == "incoq" for a in aliases):
             others = [a for a in aliases if a.name != "incoq"]
             local = next(a.asname or "incoq" for a in aliases if a.name == "incoq")
-            text = f"class {local}: Set = {support.names['Set']}"
+            text = f"{local} = type('incoq', (), {{'Set': {support.names['Set']}}})"
             if others:
                 raise module.error("IQ209", "import incoq on a line of its own", node)
+        case ast.ImportFrom(module=str(imported)) if imported.startswith("incoq."):
+            raise module.error("IQ209", "import Set and query from incoq itself", node)
+        case ast.Import(names=aliases) if any(a.name.startswith("incoq.") for a in aliases):
+            raise module.error("IQ209", "import Set and query from incoq itself", node)
         case _:
             return None
     return Edit(source.start(node), source.end(node), text)

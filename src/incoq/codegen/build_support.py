@@ -14,7 +14,7 @@ from pathlib import Path
 from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import print_python
-from incoq.codegen.quote import Holes, commented, quote
+from incoq.codegen.quote import Holes, commented, quote, quote_expr
 from incoq.codegen.render_events import EventRenderer
 from incoq.ir.expressions import clone, name, substitute
 from incoq.ir.invariants import Plan
@@ -276,8 +276,6 @@ class _Asking:
             find += quote("A = A.get(P, NOTHING)", P=_tuple(rest), NOTHING=nothing, **holes)
             if query.aggregate is not None:
                 find += quote("if A is None:\n    A = EMPTY", EMPTY=self.events.empty(query, result), **holes)
-        if query.aggregate is not None:
-            find += quote("A = A.value()", **holes)
         asked = self.events.asked.get(query.name)
         if asked is not None:
             self.stores += quote("Q = {}", Q=asked)
@@ -286,8 +284,10 @@ class _Asking:
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    FIND\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
-            "    return A",
-            FIND=find, **holes,
+            "    return ANSWER",
+            FIND=find,
+            ANSWER=quote_expr("A.value()" if query.aggregate is not None else "A", **holes),
+            **holes,
         )  # fmt: skip
         again = ast.Call(name(ask), [name(p) for p in params], [])
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)

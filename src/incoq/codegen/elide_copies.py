@@ -9,7 +9,7 @@ Cost:      O(#answer) becomes O(1)
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module
@@ -28,8 +28,9 @@ def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, s
         if isinstance(site.node, ast.FunctionDef) and _is_plain(site) and _is_global(module, site.node.name)
     }
     found: dict[ast.AST, str] = {}
+    bound = frozenset(_bound_names(module.tree))
     for node in ast.walk(module.tree):
-        for call in _looked_at(module, node):
+        for call in _looked_at(bound, node):
             if isinstance(call.func, ast.Name) and call.func.id in queries:
                 site = queries[call.func.id]
                 simple = not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
@@ -48,24 +49,33 @@ def _is_global(module: Module, identifier: str) -> bool:
     binding = module.bindings.get(identifier)
     if binding is None or not binding.once:
         return False
-    for node in ast.walk(module.tree):
+    return list(_bound_names(module.tree)).count(identifier) == 1
+
+
+def _bound_names(tree: ast.Module) -> Iterator[str]:
+    """Every name that anything in the module binds, as often as it does."""
+    for node in ast.walk(tree):
         match node:
-            case ast.Name(id=bound, ctx=ast.Store() | ast.Del()) | ast.arg(arg=bound) if bound == identifier:
-                return False
-            case ast.FunctionDef(name=bound) | ast.ClassDef(name=bound) if bound == identifier:
-                if node is not binding.node:
-                    return False
-    return True
+            case ast.Name(id=bound, ctx=ast.Store() | ast.Del()) | ast.arg(arg=bound):
+                yield bound
+            case ast.FunctionDef(name=bound) | ast.AsyncFunctionDef(name=bound) | ast.ClassDef(name=bound):
+                yield bound
+            case ast.alias(name=bound, asname=named):
+                yield named or bound.split(".")[0]
+            case ast.ExceptHandler(name=str(bound)) | ast.MatchAs(name=str(bound)):
+                yield bound
+            case ast.MatchStar(name=str(bound)) | ast.MatchMapping(rest=str(bound)):
+                yield bound
 
 
-def _looked_at(module: Module, node: ast.AST) -> list[ast.Call]:
+def _looked_at(bound: frozenset[str], node: ast.AST) -> list[ast.Call]:
     """Calls whose value `node` looks at on the spot."""
     values: list[ast.expr] = []
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]):
             values = [right]
-        case ast.Call(func=ast.Name(id=consumer), args=[argument]) if (
-            consumer in _CONSUMERS and consumer not in module.bindings
+        case ast.Call(func=ast.Name(id=consumer), args=[argument], keywords=[]) if (
+            consumer in _CONSUMERS and consumer not in bound
         ):
             values = [argument]
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):

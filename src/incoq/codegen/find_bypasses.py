@@ -83,6 +83,12 @@ class _Finder:
                 | ast.Attribute(value=ast.Name(id="builtins"), attr="exec" | "eval")
             ):
                 yield "builtins are reached in a roundabout way"
+            case ast.Attribute(attr="__class__", ctx=ast.Store()):
+                yield "__class__ is replaced"
+            case ast.Call(func=ast.Attribute(value=receiver, attr="__init__"), args=args):
+                is_super = isinstance(receiver, ast.Call)
+                if not is_super and not (args and isinstance(args[0], ast.Name)):
+                    yield "__init__ is called on an object that exists already"
             case ast.Attribute(attr="__dict__"):
                 if not isinstance(node.ctx, ast.Load):
                     yield "__dict__ is replaced"

@@ -159,6 +159,14 @@ class Set(set[Any]):
         result = set.__rxor__(self, other)  # type: ignore[attr-defined]
         return result if result is NotImplemented else self.__class__(result)
 
+    def __reduce__(self) -> Any:
+        return self.__class__, (), (list(self), getattr(self, "__dict__", None))
+
+    def __setstate__(self, state: Any) -> None:
+        self.update(state[0])
+        if state[1]:
+            self.__dict__.update(state[1])
+
 
 class PlainSet(Set):
     """What a plain set of the program is: it shows as one, and its changes maintain the queries."""
@@ -353,13 +361,18 @@ def same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
-    return bool(a == b)
+    try:
+        return bool(a == b)
+    except Exception:
+        return False
 
 
 def equal(a: Any, b: Any) -> bool:
     """`==` inside a query: Python's own, but sets by identity, in tuples too."""
     if isinstance(a, (set, dict)) and isinstance(b, (set, dict)):
         return a is b
+    if isinstance(a, list) and isinstance(b, list):
+        plain(a)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)
@@ -413,7 +426,7 @@ OPERATORS = [
     "__round__",
     "__bytes__",
 ]
-PLAIN = {int, float, str, bytes, bool, complex, type(None), tuple, frozenset, range}
+PLAIN = {int, float, str, bytes, bool, complex, type(None), range}
 
 
 def plain(v: Any) -> Any:
@@ -421,7 +434,11 @@ def plain(v: Any) -> Any:
     cls = v.__class__
     if cls in PLAIN:
         return v
-    if issubclass(cls, (int, float, str, bytes, complex, tuple, frozenset)) or is_value_class(cls):
+    if issubclass(cls, (tuple, frozenset)):
+        for part in v:
+            plain(part)
+        return v
+    if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
         PLAIN.add(cls)
         return v
     if not issubclass(cls, (set, list, dict)) and not any(

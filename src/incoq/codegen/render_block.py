@@ -451,7 +451,10 @@ class _BlockRenderer:
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
             support = self.support
             self.ops.append(
-                _If(quote_expr(test, CONTAINS=support.contains, SOURCES=support.SOURCES, S=source, X=element))
+                _If(
+                    quote_expr(test, CONTAINS=support.contains, SOURCES=support.SOURCES, S=source, X=element),
+                    safe=False,
+                )
             )
             return
         elements = quote_expr(
@@ -488,6 +491,8 @@ class _BlockRenderer:
             local = self._fresh(variable)
             self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
             self.scope.bound[variable] = name(local)
+            if clause.relation.name not in self.owner.fallible:  # then nobody demands this combination
+                self.ops.append(_If(quote_expr("X is not M", X=local, M=self.support.MISSING)))
 
     def _answer(self, clause: Clause, step: Step, cost: str) -> None:
         """An element of the answer of a nested set query."""

@@ -164,7 +164,13 @@ class EventRenderer:
         assert invariant.result is not None
         query = self.by_name[invariant.query]
         renaming = self.renderer.readings(invariant, scope)
-        value = lower_test(invariant.result.expr.node, self.support, renaming)
+        kind = query.aggregate.kind if query.aggregate is not None else ""
+        truth = kind in ("any", "all")
+        value = lower_test(invariant.result.expr.node, self.support, renaming, truth)
+        if truth:
+            value = quote_expr("bool(V)", V=value)
+        elif kind in ("min", "max", "sum", "mean", "smallest"):
+            value = quote_expr("PLAIN(V)", PLAIN=self.support.plain, V=value)
         if any(
             isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(invariant.result.expr.node)
         ):
@@ -197,6 +203,7 @@ class EventRenderer:
         if query.name in self.dirty:
             mark = "D[K] = None" if query.aggregate is not None else "D.setdefault(K, set()).add(E)"
             store += quote(mark, D=self.dirty[query.name], **holes)
+        unhashed = query.aggregate is not None and not query.aggregate.distinct and kind in BAGS
         if query.aggregate is not None:
             clean = []
         if isinstance(value, ast.Name) and not can_raise(value) and self._keyed(invariant, value):
@@ -204,8 +211,8 @@ class EventRenderer:
             return [*fetch, *filled, *clean]
         return [
             *quote(
-                "try:\n    E = VALUE\n    hash(E)\nexcept Exception:\n    pass\nelse:\n    STORE",
-                STORE=[*fetch, *store, *clean], **holes,
+                "try:\n    E = VALUE\n    HASH\nexcept Exception:\n    pass\nelse:\n    STORE",
+                HASH=[] if unhashed else quote("hash(E)", **holes), STORE=[*fetch, *store, *clean], **holes,
             )
         ]  # fmt: skip
 
@@ -687,6 +694,7 @@ class EventRenderer:
         self.functions.append(ast.FunctionDef(function, arguments, [docstring, *(body or [ast.Pass()])], []))
 
 
+BAGS = ("len", "sum", "mean", "any", "all", "exists", "value")  # need no keys where they take a bag
 IDEMPOTENT = ("min", "max", "any", "all", "exists")  # a set and a bag of the same elements give the same
 
 

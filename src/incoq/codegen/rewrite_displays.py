@@ -132,6 +132,7 @@ class _Chooser:
         default_factory=set
     )  # parents come first and say which children stay as they are
     harmless: set[ast.AST] = field(default_factory=set)  # `setattr` and the like, called for other fields
+    making: set[ast.AST] = field(default_factory=set)  # `object.__setattr__` of an object that is being made
 
     def choose(self, node: ast.AST, displays: bool) -> None:
         """Decide about one node; within a part where `displays` is false only attribute updates matter."""
@@ -242,6 +243,9 @@ class _Chooser:
     def _choose_helper(self, node: ast.AST) -> None:
         helpers = {"setattr": self.names.setattr_, "delattr": self.names.delattr_}
         match node:
+            case ast.FunctionDef(name="__init__" | "__post_init__" | "__new__" | "__setstate__"):
+                # A frozen class sets its fields so; no query has met the object yet.
+                self.making.update(n for n in ast.walk(node) if isinstance(n, ast.Attribute))
             case ast.Call(func=func) if self._names_another_field(node):
                 self.harmless.add(func)
             case ast.Name() if node not in self.harmless and self.scopes.is_builtin(node, helpers):
@@ -255,7 +259,8 @@ class _Chooser:
                     raise Unsupported(
                         node, f"{node.attr} of anything but object changes fields unseen; use setattr"
                     )
-                self.choices[node] = Replace(helpers[node.attr.strip("_")])
+                if node not in self.making:
+                    self.choices[node] = Replace(helpers[node.attr.strip("_")])
             case ast.comprehension() if any(map(self._is_updated, ast.walk(node.target))):
                 raise Unsupported(
                     node.target, "a comprehension assigns a field at every step; use a for statement"

@@ -34,6 +34,8 @@ def check_classes(program: Program, plan: Plan, sites: Sequence[QuerySite]) -> l
         _check_class(module, node, fields, indexed if plan.mode == "incremental" else set())
     for module in program.modules:
         _check_class_assignments(module, fields)
+        if plan.mode == "incremental" and indexed:
+            _check_copies(module)
     notices: list[Notice] = []
     for site in sites:
         query = site.query
@@ -164,6 +166,21 @@ def _check_class_assignments(module: Module, fields: set[str]) -> None:
             case ast.Attribute(value=receiver, attr=attr, ctx=ast.Store() | ast.Del()) if attr in fields:
                 if _is_class(receiver, classes):
                     raise module.error("IQ222", f"`{ast.unparse(node)}` is assigned on a class", node)
+
+
+def _check_copies(module: Module) -> None:
+    """A copied or unpickled object gets its fields from no assignment that the compiler sees."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Import(names=aliases):
+                names = [a.name for a in aliases]
+            case ast.ImportFrom(module=str(name)):
+                names = [name]
+            case _:
+                continue
+        for name in names:
+            if name in ("copy", "pickle", "copyreg", "shelve"):
+                raise module.error("IQ223", f"`{name}` makes objects whose fields nothing assigns", node)
 
 
 def _is_class(node: ast.expr, classes: set[str]) -> bool:

@@ -143,8 +143,14 @@ class _Finder:
                 if isinstance(binding.node, ast.ImportFrom):
                     return self._imported(binding.node, identifier)
             case ast.Attribute(value=ast.Name(id="self"), attr=attr):
-                found = self.methods.get(attr, [])
-                return found[0] if len(found) == 1 else None
+                found = [
+                    inner
+                    for _, owner in self.program.classes()
+                    for inner in owner.body
+                    if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and inner.name == attr
+                ]  # an override, or another class's method of that name, would make it another query
+                known = self.methods.get(attr, [])
+                return known[0] if len(found) == 1 and found == known else None
         return None
 
     def _imported(self, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
@@ -286,7 +292,11 @@ def _strings(module: Module, node: ast.expr) -> tuple[str, ...]:
 
 def _keep(module: Module, node: ast.expr) -> Keep:
     match node:
-        case ast.Constant(value="weak" | "explicit" | "ask" as policy):
+        case ast.Constant(value="weak"):
+            raise module.error(
+                "IQ208", 'keep="weak" is not supported yet; release with keep="explicit"', node
+            )
+        case ast.Constant(value="explicit" | "ask" as policy):
             return Keep(str(policy))
         case ast.Call(func=func, args=[ast.Constant(value=int(size))], keywords=[]) if (
             module.is_incoq(func, "lru") and size > 0

@@ -129,7 +129,7 @@ def read_source(path: Path) -> str:
 def read_program(path: Path) -> Program:
     """A file, or a directory with all its `.py` files."""
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*.py") if "__pycache__" not in p.parts)
+        files = sorted(p for p in path.rglob("*.py") if not _is_hidden(p.relative_to(path)))
         if not files:
             raise CompileError("IQ100", f"no Python files under {path}")
         modules = []
@@ -145,6 +145,10 @@ def read_program(path: Path) -> Program:
     if not path.exists():
         raise CompileError("IQ100", f"no such file: {path}")
     return Program([parse_module(read_source(path), str(path))], None)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
 
 
 def _bind_names(module: Module) -> None:
@@ -171,13 +175,19 @@ def _bind_names(module: Module) -> None:
                     module.incoq_names[alias.asname or "incoq"] = "incoq"
 
 
+_SCOPES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
+
+
 def _module_level(tree: ast.Module) -> Iterator[ast.AST]:
     """Statements executed at module level, inside `if`, `for`, `try`, `with` too."""
     pending: list[ast.AST] = list(reversed(tree.body))
     while pending:
         node = pending.pop()
         yield node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        if isinstance(node, _SCOPES):
             continue
         pending.extend(
             reversed([c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.expr_context)])

@@ -102,7 +102,6 @@ PURE_METHODS = frozenset(
         "is_integer",
         "as_integer_ratio",
         "hex",
-        "format",
     ]
 )
 
@@ -113,8 +112,15 @@ Nest = Callable[[ast.expr, bool], "ast.expr | None"]  # a nested query, and whet
 class Purifier:
     """Makes expressions of one query pure, or refuses them."""
 
-    def __init__(self, module: Module, is_variable: Callable[[str], bool], nest: Nest) -> None:
+    def __init__(
+        self,
+        module: Module,
+        is_variable: Callable[[str], bool],
+        nest: Nest,
+        own_variables: Callable[[ast.SetComp], ast.SetComp],
+    ) -> None:
         self.module, self.is_variable, self.nest = module, is_variable, nest
+        self.own_variables = own_variables
         self.callables: set[str] = set()
         self.functions: dict[str, ast.FunctionDef] = {}
 
@@ -201,6 +207,8 @@ class _Walk(ast.NodeTransformer):
             self.owner.callables.add(node.value.id)  # type: ignore[attr-defined]
             return node
         node.value = self.visit(node.value)
+        if not _is_selector(node.value):
+            self.refuse("IQ202", f"`.{node.attr}` of a computed value cannot be watched", node)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -209,7 +217,11 @@ class _Walk(ast.NodeTransformer):
             case ast.Compare(
                 left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.Tuple(elts=items)]
             ) if items and not any(isinstance(i, ast.Starred) for i in items):
-                tests: list[ast.expr] = [ast.Compare(clone(left), [ast.Eq()], [item]) for item in items]
+                tests: list[ast.expr] = []
+                for item in items:
+                    if not isinstance(item, ast.Constant):  # `in` finds an object also where `==` says no
+                        tests.append(ast.Compare(clone(left), [ast.Is()], [clone(item)]))
+                    tests.append(ast.Compare(clone(left), [ast.Eq()], [item]))
                 chain = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
                 whole = chain if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), chain)
                 return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
@@ -221,6 +233,7 @@ class _Walk(ast.NodeTransformer):
             case ast.Compare(
                 left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.SetComp() as comp]
             ):
+                comp = self.owner.own_variables(comp)  # the left side must not be captured
                 found = ast.Compare(comp.elt, [ast.Eq()], [left])
                 generator = ast.GeneratorExp(found, comp.generators)
                 exists = ast.Call(ast.Name("any", ast.Load()), [generator], [])
@@ -274,6 +287,8 @@ class _Walk(ast.NodeTransformer):
             if identifier in READS_FIELD:
                 if not (len(node.args) >= 2 and isinstance(node.args[1], ast.Constant)):
                     self.refuse("IQ202", f"`{identifier}` needs a constant field name", node)
+                if not _is_selector(node.args[0]):
+                    self.refuse("IQ202", f"`{identifier}` of a computed value cannot be watched", node)
             elif identifier not in PURE_BUILTINS:
                 self.refuse("IQ202", f"cannot see what `{identifier}` reads", node)
             self.owner.callables.add(identifier)
@@ -304,6 +319,8 @@ class _Walk(ast.NodeTransformer):
             self.refuse("IQ209", f"wrong number of arguments for `{identifier}`", node)
         if missing:
             given += defaults[-missing:]
+            if not all(isinstance(d, ast.Constant) for d in defaults[-missing:]):
+                self.refuse("IQ209", f"a default of `{identifier}` is not a constant", node)
         returned = body[0]
         assert isinstance(returned, ast.Return) and returned.value is not None
         own_names = {n.id for n in ast.walk(returned.value) if isinstance(n, ast.Name)} - set(names)
@@ -335,6 +352,18 @@ class _Walk(ast.NodeTransformer):
             and isinstance(binding.node, ast.Import)
             and any((a.asname or a.name) == node.id and a.name in PURE_MODULES for a in binding.node.names)
         )
+
+
+def _is_selector(node: ast.expr) -> bool:
+    """A variable, or fields and entries of one: what can be watched."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=value):
+            return _is_selector(value)
+        case ast.Subscript(value=value, slice=key):
+            return _is_selector(value) and (isinstance(key, ast.Constant) or _is_selector(key))
+    return False
 
 
 def strict_names(node: ast.expr) -> set[str]:

@@ -77,7 +77,8 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     """Read what a query returns: a set comprehension, an aggregate, or an expression of nested queries."""
     if isinstance(node, ast.SetComp):
         return _Reader(place, node, params).read()
-    found = find_aggregate(place.module, node)
+    shadowed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in params
+    found = None if shadowed else find_aggregate(place.module, node)
     if found is not None:
         assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
         arguments = tuple(_constant(place.module, a) for a in found.arguments)
@@ -108,7 +109,7 @@ class _Reader:
     ) -> None:
         self.place, self.module, self.comp, self.params = place, place.module, comp, tuple(params)
         self.variables: set[str] = set(params)
-        self.purifier = Purifier(place.module, self.is_variable, self.nest)
+        self.purifier = Purifier(place.module, self.is_variable, self.nest, self._own_variables)
         self.free: dict[str, None] = {}
         self.as_source = False
 
@@ -168,6 +169,8 @@ class _Reader:
         return [Condition(self._expression(expression, truth=True))]
 
     def _called(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.is_variable(node.func.id):
+            return False
         return isinstance(node, ast.Call) and self.place.queries.called(self.module, node.func) is not None
 
     def _pattern(self, node: ast.expr) -> Pattern:
@@ -219,6 +222,8 @@ class _Reader:
 
     def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
         """Replace a nested query by a call of it; None if `node` is none."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.is_variable(node.func.id):
+            return None
         if truth:
             if isinstance(node, ast.Call):
                 called = self.place.queries.called(self.module, node.func)
@@ -285,6 +290,10 @@ class _Reader:
             arguments.insert(0, node.func.value)
         if node.keywords or not all(_is_selector(a) for a in arguments):
             raise self.module.error("IQ209", "a query is called with variables and selectors only", node)
+        for hidden in found.hidden:
+            if self.is_variable(hidden):
+                message = f"`{found.name}` reads the global `{hidden}`, which is a variable here; rename one"
+                raise self.module.error("IQ209", message, node)
         given = [self.purifier.purify(a) for a in arguments]
         call = ast.Call(ast.Constant(found.name), [*given, *(name(h) for h in found.hidden)], [])
         return ast.fix_missing_locations(ast.copy_location(call, node))

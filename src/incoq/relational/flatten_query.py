@@ -80,7 +80,7 @@ class _Flattener:
         for condition in conditions:
             if condition not in equalities:
                 self._test(self._lower(condition, truth=True))
-        result = self._lower(query.result.node, truth=False)
+        result = self._lower(query.result.node, truth=_counts_truth(query))
         clauses = [demand, *self.clauses]
         bound = {v for clause in clauses for v in clause.args} | set(query.all_params)
         tests = [_make_test(node, bound) for node in self.tests]
@@ -372,6 +372,11 @@ class _Flattener:
 
     def _test(self, node: ast.expr) -> None:
         self.tests.append(node)
+
+
+def _counts_truth(query: ObjectQuery) -> bool:
+    """Does only the truth of the elements count?"""
+    return query.aggregate is not None and query.aggregate.kind in ("any", "all")
 
 
 def _renamed(
