@@ -86,7 +86,7 @@ def measure_turn(program: Any, world: World, turn: int, updates: int) -> dict[st
 
 
 def some(users: list[Any], rng: random.Random) -> list[Any]:
-    """A random pool of the same size for every n: what grows is then the work, not the misses of the caches."""
+    """A random pool of the same size for every n: what grows is the work, not the misses of the caches."""
     return rng.sample(users, min(len(users), POOL))
 
 
