@@ -218,6 +218,10 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
                 return heapq.nsmallest(arguments[0], bag)
             case "value":
                 return bag[0]
+            case "set":
+                return frozenset(bag)
+            case "dict":
+                return dict(bag)
     except Exception:
         return missing
     raise AssertionError(aggregate.kind)
@@ -226,7 +230,8 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
 def kept_value(kept: Any, missing: Any) -> Any:
     """The value of a maintained aggregate."""
     try:
-        return kept.value()
+        value = kept.value()
+        return frozenset(value) if value is kept else value  # a nested set is its own value
     except Exception:
         return missing
 

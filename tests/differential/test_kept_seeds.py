@@ -1,4 +1,4 @@
-"""Seeds that once found a fault, replayed first: each program must now answer as evaluation does, or be refused."""
+"""Seeds that once found a fault: each program must now answer as evaluation does, or be refused."""
 
 from __future__ import annotations
 

@@ -7,9 +7,11 @@ aggregate, add its class here and its form to `frontend/read_aggregate.py`.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
+
+from incoq.codegen.prelude import Set
 
 
 class Len:
@@ -241,6 +243,36 @@ class Smallest(Ordered):
         return (x for x, count in self.counts.items() for _ in range(count))
 
 
+class SetOf:
+    """A set as a value of a dict: one object for as long as it is maintained. Add and delete O(1)."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Any, int] = {}
+
+    def add(self, x: Any) -> None:
+        self.counts[x] = self.counts.get(x, 0) + 1
+
+    def remove(self, x: Any) -> None:
+        count = self.counts[x]
+        if count == 1:
+            del self.counts[x]
+        else:
+            self.counts[x] = count - 1
+
+    def value(self) -> Any:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.counts)
+
+
+class DictOf(SetOf):
+    """A dict of (key, value) pairs. Add and delete O(1), asking O(#dict) and its sets; empty: {}."""
+
+    def value(self) -> Any:
+        return {key: Set(value) if isinstance(value, SetOf) else value for key, value in self.counts}
+
+
 class Value:
     """The value of an expression; it is missing where evaluating it raised."""
 
@@ -295,4 +327,6 @@ CLASSES = {
     "smallest": "Smallest",
     "exists": "Exists",
     "value": "Value",
+    "set": "SetOf",
+    "dict": "DictOf",
 }

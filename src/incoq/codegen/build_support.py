@@ -105,7 +105,7 @@ def _is_for_types(node: ast.stmt) -> bool:
     match node:
         case ast.Expr(value=ast.Constant()):
             return True
-        case ast.ImportFrom(module="__future__" | "typing"):
+        case ast.ImportFrom(module="__future__" | "typing" | "incoq.codegen.prelude"):
             return True
         case ast.ImportFrom(module="collections.abc", names=[ast.alias(asname=None), *_]):
             return True

@@ -695,7 +695,15 @@ class EventRenderer:
 
 
 BAGS = ("len", "sum", "mean", "any", "all", "exists", "value")  # need no keys where they take a bag
-IDEMPOTENT = ("min", "max", "any", "all", "exists")  # a set and a bag of the same elements give the same
+IDEMPOTENT = (
+    "min",
+    "max",
+    "any",
+    "all",
+    "exists",
+    "set",
+    "dict",
+)  # a set and a bag of the same elements give the same
 
 
 def _is_fallible(query: RelationalQuery) -> bool:

@@ -77,6 +77,10 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     """Read what a query returns: a set comprehension, an aggregate, or an expression of nested queries."""
     if isinstance(node, ast.SetComp):
         return _Reader(place, node, params).read()
+    if isinstance(node, ast.DictComp):
+        pairs = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+        body = _Reader(place, ast.fix_missing_locations(ast.copy_location(pairs, node)), params, True).read()
+        return Body(body.result, body.clauses, body.free, Aggregate("dict", True))
     shadowed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in params
     found = None if shadowed else find_aggregate(place.module, node)
     if found is not None:
@@ -105,8 +109,13 @@ def _constant(module: Module, node: ast.expr) -> Expr:
 
 class _Reader:
     def __init__(
-        self, place: Place, comp: ast.SetComp | ast.GeneratorExp | ast.ListComp, params: Sequence[str]
+        self,
+        place: Place,
+        comp: ast.SetComp | ast.GeneratorExp | ast.ListComp,
+        params: Sequence[str],
+        of_pairs: bool = False,
     ) -> None:
+        self.of_pairs = of_pairs
         self.place, self.module, self.comp, self.params = place, place.module, comp, tuple(params)
         self.variables: set[str] = set(params)
         self.purifier = Purifier(place.module, self.is_variable, self.nest, self._own_variables)
@@ -128,9 +137,21 @@ class _Reader:
         clauses: list[Membership | Condition] = []
         for target, expression in pieces:
             clauses.extend(self._clause(target, expression))
-        result = self._expression(self.comp.elt)
+        result = self._expression(self._element())
         self._check_reachable(clauses)
         return Body(result, tuple(clauses), tuple(self.free))
+
+    def _element(self) -> ast.expr:
+        """What a combination gives; the value of a dict may be a nested set."""
+        element = self.comp.elt
+        if self.of_pairs and isinstance(element, ast.Tuple) and isinstance(element.elts[1], ast.SetComp):
+            nested = element.elts[1]
+            body = _Reader(self._inside(), self._own_variables(nested), ()).read()
+            value = self._call(
+                nested, Body(body.result, body.clauses, body.free, Aggregate("set", True)), "set"
+            )
+            return ast.copy_location(ast.Tuple([element.elts[0], value], ast.Load()), element)
+        return element
 
     def _collect_variables(self, pieces: Sequence[tuple[ast.expr | None, ast.expr]]) -> None:
         """Names bound by `for`, and names that only an `if pattern in s` can bind."""
