@@ -12,7 +12,7 @@ from typing import Any
 
 from incoq.compile import MODES, Compiled, compile_program
 from incoq.errors import CompileError
-from incoq.explain_costs import demand_cost, event_costs, original_cost
+from incoq.explain_costs import demand_cost, original_cost, update_costs
 from incoq.frontend.find_queries import QuerySite
 from incoq.invariants.query_graph import all_edges, demand_graph
 from incoq.ir.covers import Cover, Covers, Size
@@ -47,7 +47,7 @@ def explain_json(compiled: Compiled) -> dict[str, Any]:
         "files": [m.filename for m in compiled.program.modules],
         "queries": [_query(compiled, site, query) for site, query in pairs],
         "invariants": [_invariant(compiled, i) for i in compiled.plan.invariants],
-        "updates": event_costs(plans, refused),
+        "updates": update_costs(plans, refused),
         "query_costs": [
             {
                 "query": query.name,

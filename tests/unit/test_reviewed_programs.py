@@ -1,4 +1,4 @@
-"""Programs a hostile review found compiled to a different answer: each now agrees, or is refused by a code."""
+"""Programs that a hostile review found to answer differently compiled: each agrees now or is refused."""
 
 from __future__ import annotations
 
@@ -148,21 +148,34 @@ def main(show):
     refused(program, "IQ209")
 
 
-def test_a_variable_of_a_comprehension_of_the_module_is_not_a_global() -> None:
-    program = """
+@pytest.mark.parametrize("result", ["z", "y.v"])
+def test_a_variable_of_a_comprehension_of_the_module_is_not_a_global(result: str) -> None:
+    program = f"""
 NUMBERS = [z for z in range(2)]
 @query
-def q(s): return {z for y in s if z in y.f}
+def q(s): return {{{result} for y in s if z in y.f}}
 def main(show):
-    show(NUMBERS)
-    show(q(Set([O(f=Set([1]))])))
+    f = Set([1])
+    s = Set([O(v=5, f=f)])
+    show(NUMBERS, q(s))
+    f.add(7)
+    show(q(s))
+    f.clear()
+    show(q(s))
 """
-    text = source(program, WITH_OBJECT)
-    assert run_plain(text)[0] == (("list", ("int", "0"), ("int", "1")),)
-    for mode in MODES:
-        with pytest.raises(incoq.CompileError) as caught:
-            compile_in(text, mode)
-        assert caught.value.code == "IQ201", mode
+    same(program)
+
+
+@pytest.mark.xfail(strict=True, reason="a call of a parameter named `query` is compiled as an inline query")
+def test_a_parameter_may_hide_the_name_query() -> None:
+    program = """
+def f(s, query=sorted): return query({x for x in s})
+@query
+def q(s): return {x for x in s}
+def main(show):
+    show(f(Set([3, 1])), q(Set([1])))
+"""
+    same(program)
 
 
 # Imports.
@@ -233,6 +246,31 @@ def main(show):
     refused(program, "IQ202")
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "filtered",
+        "first-clause",
+        pytest.param(
+            "incremental",
+            marks=pytest.mark.xfail(strict=True, reason="a field of an element of a tuple is not watched"),
+        ),
+    ],
+)
+def test_a_field_of_an_element_of_a_tuple_is_followed(mode: str) -> None:
+    program = """
+@query
+def q(s): return {x.t[0].v for x in s}
+def main(show):
+    b = O(v=1)
+    s = Set([O(t=(b,))])
+    show(q(s))
+    b.v = 2
+    show(q(s))
+"""
+    same(program, (mode,))
+
+
 @pytest.mark.parametrize("condition", ["x.l != y.l", "x.k or x.l == y.l"])
 def test_lists_are_not_compared_since_they_change_unseen(condition: str) -> None:
     program = f"""
@@ -246,6 +284,32 @@ def main(show):
     show(q(s, t))
 """
     stops(program, "IQ301")
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(
+            mode, marks=pytest.mark.xfail(strict=True, reason="a list inside a tuple is compared once")
+        )
+        for mode in ("filtered", "first-clause")
+    ]
+    + ["incremental"],
+)
+def test_tuples_of_lists_are_not_compared_either(mode: str) -> None:
+    program = """
+@query
+def q(s, t): return {x.v for x in s for y in t if x.l != y.l}
+def main(show):
+    a, b = O(l=([1],), v=1), O(l=([1],))
+    s, t = Set([a]), Set([b])
+    show(q(s, t))
+    a.l[0].append(2)
+    show(q(s, t))
+"""
+    text = source(program, WITH_OBJECT)
+    found = run_compiled(text, mode)
+    assert found == run_plain(text) or found[-1][0] == "IncoqRuntimeError"
 
 
 def test_the_least_of_sets_is_refused_since_sets_change() -> None:
@@ -364,6 +428,23 @@ def main(show):
     show("assigned")
     show(q(s))
 """
+    same(program)
+
+
+def test_a_bag_of_values_that_become_lists_is_counted_or_refused_beside_a_query_into_them() -> None:
+    program = """
+@query
+def p(s): return max((len(x.v) for x in s), default=0)
+@query
+def q(s): return len([x.v for x in s])
+def main(show):
+    a = O(v=1)
+    s = Set([a])
+    show(q(s))
+    a.v = [1]
+    show("assigned")
+    show(q(s))
+"""
     same(program, ("filtered",))
     stops(program, "IQ301", ("incremental",), after=2)
 
@@ -466,6 +547,26 @@ def main(show):
     s = Set([A()])
     show(q(s))
     A.v = 2
+    show(q(s))
+"""
+    refused(program, "IQ222")
+
+
+@pytest.mark.xfail(strict=True, reason="a class attribute changed through another name is not seen")
+@pytest.mark.parametrize("change", ["K.v = 2", "setattr(A, 'v', 2)", "A.up()"])
+def test_a_class_attribute_changed_through_another_name_is_refused(change: str) -> None:
+    program = f"""
+class A:
+    v = 1
+    @classmethod
+    def up(klass): klass.v = 2
+K = A
+@query
+def q(s): return {{x.v for x in s}}
+def main(show):
+    s = Set([A()])
+    show(q(s))
+    {change}
     show(q(s))
 """
     refused(program, "IQ222")

@@ -23,7 +23,7 @@ from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
-from incoq.invariants.event_costs import event_costs
+from incoq.invariants.event_costs import event_cost, event_costs
 from incoq.ir.covers import total
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
@@ -573,7 +573,7 @@ class EventRenderer:
             *shown,
             *quote("return R[K]", R=result.name, K=key),
         ]
-        cost = self._cost(dependents)
+        cost = event_cost(self.plan, relation)
         self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
         auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
         gone = [

@@ -11,24 +11,37 @@ from collections.abc import Sequence
 
 from incoq.ir.covers import Cost, total
 from incoq.ir.invariants import Block, Invariant, Plan, Store
-from incoq.ir.relational import CONTENT, MEMBER, Kind, Relation, field_relation
+from incoq.ir.relational import Kind, Relation
 
 Dependent = tuple[Invariant, Block]
 
 
 def event_costs(
-    plan: Plan, dependents: Sequence[Dependent], seen: frozenset[str] = frozenset()
+    plan: Plan, dependents: Sequence[Dependent], begins: bool = False, seen: frozenset[str] = frozenset()
 ) -> list[Cost]:
-    """The summands of the cost of an event with these dependents; what one causes is counted once."""
+    """The summands of the cost of an event with these dependents; what one causes is counted once.
+
+    Where an answer `begins` to be kept it is no event for the queries that use it: they are about to look.
+    """
     found: dict[Cost, None] = {}
     for invariant, block in dependents:
         own = block.covers.best.cost
         found.setdefault(own)
         if invariant.name in seen:
             continue
-        for caused in event_costs(plan, _caused(plan, invariant), seen | {invariant.name}):
-            found.setdefault(Cost((*own.factors, *caused.factors)))
+        caused = _caused(plan, invariant)
+        if begins and invariant.store is Store.RESULT:
+            caused = [d for d in caused if d[0].store in (Store.TAG, Store.INDEX)]
+        starts = begins or invariant.store is Store.NEED
+        for inner in event_costs(plan, caused, starts, seen | {invariant.name}):
+            found.setdefault(Cost((*own.factors, *inner.factors)))
     return list(found)
+
+
+def event_cost(plan: Plan, *relations: Relation) -> str:
+    """The cost of maintaining everything that depends on some relations, as a formula."""
+    dependents = [d for relation in relations for d in plan.dependents(relation)]
+    return total(event_costs(plan, dependents, any(r.kind is Kind.DEMAND for r in relations)))
 
 
 def _caused(plan: Plan, invariant: Invariant) -> list[Dependent]:
@@ -46,18 +59,3 @@ def _caused(plan: Plan, invariant: Invariant) -> list[Dependent]:
 
 def demand_relation(query: str) -> Relation:
     return Relation(Kind.DEMAND, f"demand_{query}")
-
-
-def field_cost(plan: Plan, field_name: str) -> str:
-    """`o.f = x`, as a formula."""
-    return total(event_costs(plan, plan.dependents(field_relation(field_name))))
-
-
-def member_cost(plan: Plan) -> str:
-    """`s.add(x)` and `s.discard(x)`."""
-    return total(event_costs(plan, [*plan.dependents(MEMBER), *plan.dependents(CONTENT)]))
-
-
-def demand_cost(plan: Plan, query: str) -> str:
-    """The first demand of a combination."""
-    return total(event_costs(plan, plan.dependents(demand_relation(query))))
