@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses
 from incoq.errors import CompileError, Notice
-from incoq.frontend.check_classes import check_classes, defines_equality
+from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
 from incoq.frontend.find_queries import QuerySite, find_queries
 from incoq.frontend.find_removals import only_adds_to_sets
 from incoq.frontend.program import Program, parse_module, read_program
@@ -93,6 +93,7 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
         taken |= {v for clause in query.clauses for v in clause.args}
     supply = NameSupply(taken)
     plan = define_invariants(queries, mode, strategy, supply, counting, only_adds_to_sets(program))
+    plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = check_classes(program, plan, sites)
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():

@@ -361,6 +361,8 @@ def same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, list) and isinstance(b, list):
+        refuse("IQ301", "a query compares lists, whose changes cannot be seen")
     try:
         return bool(a == b)
     except Exception:
@@ -577,6 +579,11 @@ def changed(old: Any, new: Any) -> bool:
     if new is old:
         return False
     return new.__class__ is not old.__class__ or new.__class__ not in PLAIN or new != old
+
+
+def on_class(field: str) -> IncoqRuntimeError:
+    """The error for a class attribute that is assigned on the class and that queries read of its objects."""
+    return IncoqRuntimeError("IQ222", f"`{field}` is assigned on a class; assign it on the objects")
 
 
 def only_adds() -> IncoqRuntimeError:

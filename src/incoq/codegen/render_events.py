@@ -312,7 +312,8 @@ class EventRenderer:
             "    for X, V in ITEMS(S):\n"
             "        ENTRY\n"
             "        ADOPT(V)",
-            ENTER=enter, ENTRY=entry, DICT=self.support.Dict, ITEMS=self.support.items, V=self.value, **holes,
+            ENTER=enter, ENTRY=entry, DICT=self.support.Dict, ITEMS=self.support.entries, V=self.value,
+            **holes,
         )  # fmt: skip
         self._define(self.adopt, [source], "Enter a set into the indices.", body)
 
@@ -357,7 +358,10 @@ class EventRenderer:
             *gain,
             *self.settled(),
         ]
-        body = self._guarded(guard, work, assign)
+        on_class = quote(
+            "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
+        ) if field_name in self.plan.class_fields else []  # fmt: skip
+        body = [*on_class, *self._guarded(guard, work, assign)]
         docs = f"{receiver}.{field_name} = {self.value}: {self._cost(dependents)}"
         self._define(setter, [self.value, receiver], docs, body)
         remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]

@@ -24,6 +24,11 @@ def defines_equality(program: Program) -> bool:
     return any("__eq__" in _methods(node) for _, node in program.classes())
 
 
+def class_fields(program: Program) -> set[str]:
+    """Fields for which a class has a value, so that assigning it on the class changes its objects."""
+    return {f for _, node in program.classes() for f in _class_values(node)}
+
+
 def check_classes(program: Program, plan: Plan, sites: Sequence[QuerySite]) -> list[Notice]:
     """Refuse what cannot be maintained; return advice."""
     if not plan.queries:
@@ -194,4 +199,4 @@ def _is_class(node: ast.expr, classes: set[str]) -> bool:
     return False
 
 
-__all__ = ["CompileError", "check_classes", "defines_equality"]
+__all__ = ["CompileError", "check_classes", "class_fields", "defines_equality"]

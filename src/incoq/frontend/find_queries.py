@@ -54,6 +54,7 @@ class _Finder:
     def find(self) -> list[QuerySite]:
         for module in self.program.modules:
             if module.incoq_names:
+                _check_names(module)
                 self._collect(module, module.tree, (), False)
         for node in self.definitions:
             self.names[node] = self._name(node.name)
@@ -162,6 +163,17 @@ class _Finder:
                 if binding is not None and isinstance(binding.node, ast.FunctionDef):
                     return binding.node if binding.node in self.definitions else None
         return None
+
+
+def _check_names(module: Module) -> None:
+    """What is imported from incoq must not mean something else elsewhere in the module."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                if name in module.incoq_names:
+                    raise module.error(
+                        "IQ209", f"the name `{name}` of incoq is used for something else", node
+                    )
 
 
 def _decorated(module: Module, node: ast.AST) -> Options | None:

@@ -90,6 +90,7 @@ class Plan:
     mode: str
     strategy: str
     only_adds: bool = False  # the program never removes from a set, and counts were left out for it
+    class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
 
     def invariant(self, name: str) -> Invariant:
         return next(i for i in self.invariants if i.name == name)
