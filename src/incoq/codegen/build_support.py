@@ -278,7 +278,7 @@ class _Asking:
                 find += quote("if A is None:\n    A = EMPTY", EMPTY=self.events.empty(query, result), **holes)
         asked = self.events.asked.get(query.name)
         if asked is not None:
-            self.stores += quote("Q = {}", Q=asked)
+            self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
         body = quote(
             "def ASK():\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"

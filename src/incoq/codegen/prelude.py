@@ -7,6 +7,7 @@ queries into those two methods.
 
 from __future__ import annotations
 
+from collections import OrderedDict  # noqa: F401  # keeps the answers of keep=lru(n)
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any

@@ -27,7 +27,16 @@ from incoq.invariants.event_costs import event_cost, event_costs
 from incoq.ir.covers import total
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
-from incoq.ir.relational import CONTENT, ITEM, MEMBER, Kind, Relation, RelationalQuery, field_relation
+from incoq.ir.relational import (
+    CONTENT,
+    ITEM,
+    MEMBER,
+    SUBSCRIPT,
+    Kind,
+    Relation,
+    RelationalQuery,
+    field_relation,
+)
 from incoq.names import NameSupply
 
 Dependent = tuple[Invariant, Block]
@@ -91,7 +100,10 @@ class EventRenderer:
         made: list[ast.stmt] = []
         for invariant in self.plan.invariants:
             empty = "{}" if invariant.counted or invariant.store is not Store.TAG else "set()"
-            statement = quote(f"X = {empty}", X=invariant.name)
+            query = self.by_name[invariant.query]
+            if invariant.store is Store.RESULT and query.keep.policy == "lru":
+                empty = "ORDERED()"
+            statement = quote(f"X = {empty}", X=invariant.name, ORDERED=self.support.OrderedDict)
             made += commented(statement, str(invariant))
         for query in self.nested:
             shown = quote("X = {}", X=self.visible[query.name])
@@ -301,7 +313,8 @@ class EventRenderer:
         }  # fmt: skip
         enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
         event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
-        entry = self._run(self._after(entries, True, True), event, True)
+        of_dicts = [d for d in entries if d[0].clauses[d[1].clause].arity != SUBSCRIPT]
+        of_any = [d for d in entries if d not in of_dicts]
         self.functions += quote("ADOPTED = set()", **holes)
         body = quote(
             "if isinstance(S, (SET, DICT, tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
@@ -310,9 +323,15 @@ class EventRenderer:
             "        ENTER\n"
             "        ADOPT(X)\n"
             "    for X, V in ITEMS(S):\n"
-            "        ENTRY\n"
+            "        OF_DICTS\n"
+            "        ADOPT(V)\n"
+            "    for X, V in ENTRIES(S):\n"
+            "        OF_ANY\n"
             "        ADOPT(V)",
-            ENTER=enter, ENTRY=entry, DICT=self.support.Dict, ITEMS=self.support.entries, V=self.value,
+            OF_DICTS=self._run(self._after(of_dicts, True, True), event, True),
+            OF_ANY=self._run(self._after(of_any, True, True), event, True),
+            ENTRIES=self.support.entries if of_any else self.support.items,
+            ENTER=enter, DICT=self.support.Dict, ITEMS=self.support.items, V=self.value,
             **holes,
         )  # fmt: skip
         self._define(self.adopt, [source], "Enter a set into the indices.", body)
@@ -465,9 +484,17 @@ class EventRenderer:
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         return {
-            "add": quote("if X not in S:\n    REST", REST=self._guarded(guard, grow, add, False), **holes),
+            "add": quote(
+                "if X not in S:\n    REST\nelif S.__class__ not in SOURCES:\n    ADD(S, X)",
+                REST=self._guarded(guard, grow, add, False),
+                SOURCES=self.support.SOURCES,
+                **holes,
+            ),
             "discard": quote(
-                "if X in S:\n    REST", REST=self._guarded(guard, shrink, discard, False), **holes
+                "if X in S:\n    REST\nelif S.__class__ not in SOURCES:\n    DISCARD(S, X)",
+                REST=self._guarded(guard, shrink, discard, False),
+                SOURCES=self.support.SOURCES,
+                **holes,
             ),
         }
 

@@ -85,7 +85,7 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     found = None if shadowed else find_aggregate(place.module, node)
     if found is not None:
         assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
-        arguments = tuple(_constant(place.module, a) for a in found.arguments)
+        arguments = tuple(_constant(place.module, a, found.kind == "smallest") for a in found.arguments)
         body = _Reader(place, found.comp, params).read()
         aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
         return Body(body.result, body.clauses, body.free, aggregate)
@@ -96,8 +96,10 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     return Body(body.result, body.clauses, body.free, Aggregate("value", False))
 
 
-def _constant(module: Module, node: ast.expr) -> Expr:
+def _constant(module: Module, node: ast.expr, size: bool = False) -> Expr:
     value: ast.expr | None = node
+    if size and not (isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0):
+        raise module.error("IQ209", "how many elements must be a constant that is not negative", node)
     if isinstance(node, ast.Name):
         value = module.constant(node.id)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
@@ -262,7 +264,7 @@ class _Reader:
         found = find_aggregate(self.module, node)
         if found is not None:
             assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
-            arguments = tuple(_constant(self.module, a) for a in found.arguments)
+            arguments = tuple(_constant(self.module, a, found.kind == "smallest") for a in found.arguments)
             body = _Reader(self._inside(), self._own_variables(found.comp), ()).read()
             aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
             return self._call(node, Body(body.result, body.clauses, body.free, aggregate), found.kind)

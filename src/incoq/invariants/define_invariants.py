@@ -273,7 +273,7 @@ def _joined(clause: Clause) -> Clause:
 def _shape(clause: Clause) -> object:
     """What makes two clauses of one relation the same for an index: where columns repeat, the pattern."""
     first = {v: clause.args.index(v) for v in clause.args}
-    return tuple(first[v] for v in clause.args), _pattern_shape(clause.pattern, first)
+    return tuple(first[v] for v in clause.args), _pattern_shape(clause.pattern, first), clause.arity
 
 
 def _pattern_shape(pattern: Pattern | None, first: dict[str, int]) -> object:
