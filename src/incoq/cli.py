@@ -1,4 +1,4 @@
-"""The command line: `incoq compile`, `run`, `explain` and `verify`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify` and `stats`.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -120,6 +120,16 @@ def verify(
                 verified.run(args, entry)
         finally:
             click.echo(verified.summary(), err=True)
+
+
+@main.command()
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
+def stats(programs: tuple[Path, ...]) -> None:
+    """Count lines, queries and updates, and time the transformation, beside the paper's table."""
+    with _reported(programs[0]):
+        from incoq.stats import table
+
+        click.echo(table(list(programs)), nl=False)
 
 
 def _compiled(program: Path, mode: str, strategy: str, quiet: bool = False) -> Compiled:
