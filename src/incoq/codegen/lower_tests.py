@@ -51,15 +51,16 @@ class _Lower(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return ast.IfExp(self.truth(node.test), self.visit(node.body), self.visit(node.orelse))
 
-    def _plain(self, node: ast.expr) -> ast.expr:
+    def _plain(self, node: ast.expr, function: str = "") -> ast.expr:
         """Let through only what cannot change unseen."""
+        function = function or self.support.plain
         if isinstance(node, ast.Name):
             test = ast.Compare(
                 ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(self.support.PLAIN)]
             )
-            return ast.IfExp(test, node, self._call(self.support.plain, node))
+            return ast.IfExp(test, node, self._call(function, node))
         if selector_root(node) is not None:
-            return self._call(self.support.plain, node)
+            return self._call(function, node)
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._plain(i) for i in node.elts], ast.Load())
         return node
@@ -82,6 +83,9 @@ class _Lower(ast.NodeTransformer):
                 test = self._call(self.support.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
+                if isinstance(left, ast.Constant) or isinstance(right, ast.Constant):
+                    function = self.support.scalar
+                    return ast.Compare(self._plain(left, function), [op], [self._plain(right, function)])
                 return ast.Compare(self._plain(left), [op], [self._plain(right)])
             case ast.In() | ast.NotIn() if selector_root(right) is not None:
                 test = self._call(self.support.holds, right, left)

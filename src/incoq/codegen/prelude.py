@@ -454,6 +454,11 @@ def plain(v: Any) -> Any:
     raise TypeError(f"cannot look into {cls.__name__}")
 
 
+def scalar(v: Any) -> Any:
+    """Like `plain`, for a comparison with a constant, which no collection has an order with."""
+    return v if isinstance(v, (set, frozenset, list, tuple, dict)) else plain(v)
+
+
 def truth(v: Any) -> Any:
     """A value of which only the truth counts; one that an object computes from what may change is refused."""
     cls = v.__class__
