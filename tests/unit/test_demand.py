@@ -22,7 +22,7 @@ from incoq.ir.invariants import Store
 DEMANDS = int(os.environ.get("INCOQ_DEMANDS", "5000"))
 ROUNDS = 20
 KEPT = 16
-SLACK = 4096  # bytes: caches and free lists of the interpreter, whatever the number of demands
+SLACK = 16_384  # bytes: caches and free lists of the interpreter, whatever the number of demands
 
 LRU = f"""
 from incoq import Set, lru, query

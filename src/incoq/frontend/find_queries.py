@@ -170,7 +170,7 @@ def _check_names(module: Module) -> None:
     for node in ast.walk(module.tree):
         match node:
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                if name in module.incoq_names:
+                if module.incoq_names.get(name) in ("query", "lru", "incoq"):
                     raise module.error(
                         "IQ209", f"the name `{name}` of incoq is used for something else", node
                     )

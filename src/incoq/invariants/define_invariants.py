@@ -220,7 +220,8 @@ class _Definer:
             identity = (clause.relation, _shape(clause), key, self._watches_content(clause.args[-1]))
         if identity not in self.shared:
             clauses = (*clauses[:-1], _joined(clauses[-1]))
-            sets_only = len(key) == 1 and self._watches_content(head[0])
+            bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
+            sets_only = len(key) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
             self.shared[identity] = self._make(
                 name, Store.INDEX, head, len(key), clauses, False, depth=depth, sets_only=sets_only
             )
