@@ -207,7 +207,7 @@ class _Walk(ast.NodeTransformer):
             self.owner.callables.add(node.value.id)  # type: ignore[attr-defined]
             return node
         node.value = self.visit(node.value)
-        if not _is_selector(node.value):
+        if not is_selector(node.value):
             self.refuse("IQ202", f"`.{node.attr}` of a computed value cannot be watched", node)
         return node
 
@@ -287,7 +287,7 @@ class _Walk(ast.NodeTransformer):
             if identifier in READS_FIELD:
                 if not (len(node.args) >= 2 and isinstance(node.args[1], ast.Constant)):
                     self.refuse("IQ202", f"`{identifier}` needs a constant field name", node)
-                if not _is_selector(node.args[0]):
+                if not is_selector(node.args[0]):
                     self.refuse("IQ202", f"`{identifier}` of a computed value cannot be watched", node)
             elif identifier not in PURE_BUILTINS:
                 self.refuse("IQ202", f"cannot see what `{identifier}` reads", node)
@@ -354,15 +354,15 @@ class _Walk(ast.NodeTransformer):
         )
 
 
-def _is_selector(node: ast.expr) -> bool:
+def is_selector(node: ast.expr) -> bool:
     """A variable, or fields and entries of one: what can be watched."""
     match node:
         case ast.Name():
             return True
         case ast.Attribute(value=value):
-            return _is_selector(value)
+            return is_selector(value)
         case ast.Subscript(value=value, slice=key):
-            return _is_selector(value) and (isinstance(key, ast.Constant) or _is_selector(key))
+            return is_selector(value) and (isinstance(key, ast.Constant) or is_selector(key))
     return False
 
 

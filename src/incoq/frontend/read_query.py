@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from incoq.errors import CompileError
 from incoq.frontend.program import Module
-from incoq.frontend.pure import PURE_MODULES, Purifier
+from incoq.frontend.pure import PURE_MODULES, Purifier, is_selector
 from incoq.frontend.read_aggregate import SIMPLE, find_aggregate
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
@@ -187,7 +187,7 @@ class _Reader:
         if _is_membership(expression):
             assert isinstance(expression, ast.Compare)
             source = expression.comparators[0]
-            if _is_selector(source) or isinstance(source, ast.SetComp) or self._called(source):
+            if is_selector(source) or isinstance(source, ast.SetComp) or self._called(source):
                 return [Membership(self._pattern(expression.left), self._source(source))]
         return [Condition(self._expression(expression, truth=True))]
 
@@ -219,10 +219,10 @@ class _Reader:
             case ast.Call(
                 func=ast.Attribute(value=mapping, attr="items" | "keys" | "values" as part), args=[]
             ):
-                if _is_selector(mapping):
+                if is_selector(mapping):
                     read = self._expression(mapping)
                     return Expr.of(ast.Call(ast.Attribute(read.node, part, ast.Load()), [], []))
-        if not _is_selector(node) and not self._called(node):
+        if not is_selector(node) and not self._called(node):
             raise self.module.error("IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node)
         self.as_source = True
         expression = self._expression(node)
@@ -282,7 +282,7 @@ class _Reader:
                 comp: ast.expr
                 if self._called(source):
                     comp = ast.SetComp(name("element"), [element])
-                elif kind != "len" and isinstance(source, ast.Attribute | ast.Name) and _is_selector(source):
+                elif kind != "len" and isinstance(source, ast.Attribute | ast.Name) and is_selector(source):
                     comp = ast.GeneratorExp(name("element"), [element])
                 else:
                     return None
@@ -311,7 +311,7 @@ class _Reader:
         arguments = list(node.args)
         if isinstance(node.func, ast.Attribute):
             arguments.insert(0, node.func.value)
-        if node.keywords or not all(_is_selector(a) for a in arguments):
+        if node.keywords or not all(is_selector(a) for a in arguments):
             raise self.module.error("IQ209", "a query is called with variables and selectors only", node)
         for hidden in found.hidden:
             if self.is_variable(hidden):
@@ -390,18 +390,6 @@ def _conjuncts(node: ast.expr) -> list[ast.expr]:
 
 def _is_membership(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.In)
-
-
-def _is_selector(node: ast.expr) -> bool:
-    """`x`, `x.f`, `m[k]` and chains of these."""
-    match node:
-        case ast.Name():
-            return True
-        case ast.Attribute(value=value):
-            return _is_selector(value)
-        case ast.Subscript(value=value, slice=key):
-            return _is_selector(value) and (isinstance(key, ast.Constant) or _is_selector(key))
-    return False
 
 
 def _pattern_names(node: ast.expr) -> list[str]:
