@@ -181,8 +181,13 @@ class Simulator:
         envelope = waiting.popleft()
         if not waiting:
             self.choices.discard(("channel", channel))
-        if receiver not in self.crashed:
+        if receiver in self.crashed:
+            return
+        try:
             self.processes[receiver].receive(sender, envelope)
+        except Crash:
+            self._crash(receiver)
+        else:
             self._evaluate(receiver)
 
     def _deliver_all(self, channel):
@@ -191,7 +196,9 @@ class Simulator:
 
     def _crash(self, which):
         self.crashed.append(which)
-        del self.waits[which]
+        self.waits.pop(which, None)
+        self.deadlines.pop(which, None)
+        self.choices.discard(("process", which))
         self.trace.append((which, "crash"))
 
 

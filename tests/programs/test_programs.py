@@ -345,6 +345,40 @@ def test_paxos_chooses_one_value_that_was_proposed(acceptors: int, version: str)
         assert announced <= {100 + p for p in range(acceptors, acceptors + 3)}
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("crash_after", [None, {0: 3}, {2: 0}])
+def test_learners_learn_one_value_that_was_proposed(crash_after: Any, version: str) -> None:
+    for seed in range(5):
+        run = load("distributed/la_paxos", version).simulate(seed, 3, 3, 2, crash_after)
+        learned = {event[0]: event[2] for event in run.trace if event[1] == "learn"}
+        assert learned.keys() == {6, 7}, "both learners make progress"
+        assert len(set(learned.values())) == 1
+        assert set(learned.values()) <= {103, 104, 105}
+
+
+def test_proposers_of_lamport_paxos_contend_with_different_values() -> None:
+    """Else agreement would be no achievement."""
+    runs = [load("distributed/la_paxos", "filtered").simulate(seed) for seed in range(20)]
+    proposed = [{event[3] for event in run.trace if event[1] == "propose"} for run in runs]
+    assert any(len(values) == 3 for values in proposed)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("crash_after", [None, {0: 3}, {1: 0}])
+def test_replicas_perform_every_command_once_and_in_the_same_order(crash_after: Any, version: str) -> None:
+    for seed in range(5):
+        run = load("distributed/vr_paxos", version).simulate(seed, 2, 3, crash_after=crash_after)
+        performed = {p: [e[2] for e in run.trace if e[:2] == (p, "perform")] for p in (5, 6)}
+        assert performed[5] == performed[6]
+        assert sorted(performed[5]) == [(client, number) for client in (7, 8) for number in range(3)]
+        assert sum(event[1] == "answered" for event in run.trace) == 6
+
+
+def test_leaders_of_vr_paxos_take_over_from_each_other() -> None:
+    runs = [load("distributed/vr_paxos", "filtered").simulate(seed) for seed in range(20)]
+    assert any(len({e[0] for e in run.trace if e[1] == "lead"}) == 2 for run in runs)
+
+
 # -- probabilistic queries -------------------------------------------------------------------------
 
 
