@@ -15,8 +15,8 @@ from functools import cache
 Filling = ast.expr | list[ast.stmt] | str
 Holes = dict[str, Filling]
 
-# Nodes without content, of which Python's parser makes one each: they need no copy.
-_MARKS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+# Nodes that hold no other ones and are never changed: they need no copy.
+_MARKS = (ast.Constant, ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 
 
 def quote(snippet: str, **holes: Filling) -> list[ast.stmt]:
