@@ -84,7 +84,7 @@ def many_users(n):
 
 
 def many_with_one_id(n):
-    """Many users share one id and one set of groups, many registers are asked for it, groups share permissions."""
+    """Many users share one id and one set of groups, and registers are asked for it."""
     k = round(n**0.5)
     registers, members, groups = (
         [Set() for _ in range(k)],

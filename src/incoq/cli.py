@@ -154,7 +154,9 @@ def growth(programs: tuple[Path, ...], sizes: str, mode: str, budget: float | No
     try:
         wanted = sorted(int(size) for size in sizes.split(","))
     except ValueError:
-        raise click.BadParameter("give whole numbers with commas between them", param_hint="--sizes") from None
+        raise click.BadParameter(
+            "give whole numbers with commas between them", param_hint="--sizes"
+        ) from None
     if len(wanted) < 3 or wanted[0] < 1:
         raise click.BadParameter("three positive sizes are the least", param_hint="--sizes")
     with _reported(programs[0]):

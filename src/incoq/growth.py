@@ -19,12 +19,13 @@ from pathlib import Path
 from incoq.compile import MODES, Compiled, compile_source
 from incoq.errors import CompileError
 from incoq.explain_costs import demand_cost, update_costs
-from incoq.growth_counting import HEAP, CountedProgram
+from incoq.growth_counting import HEAP, CountedCode, CountedProgram
 from incoq.ir.invariants import Plan
 from incoq.ir.relational import Kind
 
 SIZES = (4, 13, 40, 126, 400)
 TOLERANCE = 0.15  # of exponents: a count may grow by this power of n more than its formula
+CONSTANT = 2  # and may in any case gain so many times what its formula gains
 GROWN = 4  # a factor has been put to the test where it became so many times as large
 
 
@@ -48,9 +49,21 @@ class Series:
 
     @property
     def excess(self) -> float:
-        """By what power of n the count outgrows the formula, where n is large and constants matter little."""
-        ratios = [(1 + c) / v for c, v in zip(self.counts, self.values, strict=True)]
-        return exponent(self.sizes[-3:], ratios[-3:])
+        """By what power of n the count outgrows the formula, beyond what both are at the smallest size."""
+        return exponent(self.sizes[1:], self.gains[1:])
+
+    @property
+    def is_outgrown(self) -> bool:
+        return self.excess > TOLERANCE and self.gains[-1] > CONSTANT
+
+    @property
+    def gains(self) -> list[float]:
+        """How much the count has gained for what the formula has gained, since the smallest size."""
+        counts, values = self.counts, self.values
+        return [
+            (1 + max(0.0, c - counts[0])) / (1 + max(0.0, v - values[0]))
+            for c, v in zip(counts, values, strict=True)
+        ]
 
     @property
     def slack(self) -> float:
@@ -74,7 +87,7 @@ class Row:
 
     @property
     def worst(self) -> Series:
-        return max(self.series, key=lambda s: (s.excess > TOLERANCE, s.excess, s.count_exponent))
+        return max(self.series, key=lambda s: (s.is_outgrown, s.excess))
 
     @property
     def tightest(self) -> Series:
@@ -91,7 +104,7 @@ class Row:
     def verdict(self) -> str:
         if not self.series:
             return "NOT RUN"
-        if self.worst.excess > TOLERANCE:
+        if self.worst.is_outgrown:
             return "OUTGROWN"
         return "ok" if self.tightest.slack <= TOLERANCE else "below"
 
@@ -166,8 +179,9 @@ def check_program(
         if formulas != printed_costs(compile_source(program, str(path), mode=mode)):
             raise CompileError("IQ100", f"{worlds} changes what {path} maintains")
         found: dict[str, list[Series]] = {}
+        code = CountedCode(compiled)
         for world in names:
-            for kind, series in _measure(compiled, world, sizes, formulas):
+            for kind, series in _measure(code, world, sizes, formulas):
                 found.setdefault(kind, []).append(series)
         for kind, formula in formulas.items():
             row = Row(kind, mode, formula, tuple(found.get(kind, ())), fixed_factors(compiled.plan))
@@ -201,9 +215,9 @@ def fixed_factors(plan: Plan) -> frozenset[str]:
 
 
 def _measure(
-    compiled: Compiled, world: str, sizes: Sequence[int], formulas: dict[str, str]
+    code: CountedCode, world: str, sizes: Sequence[int], formulas: dict[str, str]
 ) -> Iterator[tuple[str, Series]]:
-    runs = [CountedProgram(compiled).run(world, size) for size in sizes]
+    runs = [CountedProgram(code).run(world, size) for size in sizes]
     for number, phases in enumerate(zip(*runs, strict=True), 1):
         for kind in phases[0].events:
             if kind not in formulas:
@@ -269,14 +283,14 @@ def table(report: Report) -> str:
     """A report for people, in lines of at most 80 characters."""
     lines = [f"{report.program}", "-" * len(report.program)]
     if report.rows:
-        lines.append(f"{'update':<38}{'mode':<12}{'count':>7}{'formula':>9}{'const':>6}  verdict")
+        lines.append(f"{'update':<36}{'mode':<12}{'count':>7}{'formula':>9}{'const':>6}  verdict")
     for row in report.rows:
         if not row.series:
-            lines.append(f"{row.update[:37]:<38}{row.mode:<12}{'':>22}  {row.verdict}")
+            lines.append(f"{_short(row.update):<36}{row.mode:<12}{'':>22}  {row.verdict}")
             continue
         shown = row.worst if row.verdict == "OUTGROWN" else row.tightest
         lines.append(
-            f"{row.update[:37]:<38}{row.mode:<12}{_power(shown.count_exponent):>7}"
+            f"{_short(row.update):<36}{row.mode:<12}{_power(shown.count_exponent):>7}"
             f"{_power(shown.formula_exponent):>9}{max(s.constant for s in row.series):>6.1f}  {row.verdict}"
         )
         if row.verdict == "OUTGROWN":
@@ -285,6 +299,10 @@ def table(report: Report) -> str:
             lines.append(f"    did not grow: {', '.join(row.untested)}"[:80])
     lines += [f"  {note}" for note in report.notes]
     return "\n".join(lines) + "\n"
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 36 else text[:34] + "…"
 
 
 def _power(exponent_: float) -> str:

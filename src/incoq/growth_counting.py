@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from incoq.codegen.build_package import names_needed, standalone_support
+from incoq.codegen.render_events import ADOPTS
 from incoq.compile import Compiled
 from incoq.invariants.event_costs import ADOPTED
 
@@ -59,21 +60,33 @@ class Phase:
         return self.iterations[kind] / self.events[kind]
 
 
-class CountedProgram:
-    """A compiled program in memory whose updates and queries are counted."""
+class CountedCode:
+    """The code of a compiled program of one module, the support code instrumented."""
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
+        (self.module,) = compiled.modules
+        text = standalone_support(compiled.program, compiled.support)
+        tree = _Counting(_factors(text)).visit(ast.parse(text))
+        self.support = compile(ast.fix_missing_locations(tree), "<counted support>", "exec")
+        self.program = compile(self.module.text, self.module.module.filename, "exec")
+
+
+class CountedProgram:
+    """A program in memory whose updates and queries are counted."""
+
+    def __init__(self, code: CountedCode) -> None:
+        self.compiled = code.compiled
         self.tally = [0]
         self.phase = Phase()
         self._depth = 0
-        self.support = self._support()
-        (self.module,) = compiled.modules
-        self.namespace: dict[str, Any] = {"__name__": "program", "__file__": self.module.module.filename}
-        for name in names_needed(self.module, compiled.support):
-            self.namespace[name] = self.support[name]
-        with _beside(Path(self.module.module.filename)):
-            exec(compile(self.module.text, self.module.module.filename, "exec"), self.namespace)
+        support = self._support(code)
+        filename = code.module.module.filename
+        self.namespace: dict[str, Any] = {"__name__": "program", "__file__": filename}
+        for name in names_needed(code.module, self.compiled.support):
+            self.namespace[name] = support[name]
+        with _beside(Path(filename)):
+            exec(code.program, self.namespace)
 
     def run(self, world: str, size: int) -> list[Phase]:
         """Build a world, and return what each phase of it took after that; a `yield` ends a phase."""
@@ -86,10 +99,8 @@ class CountedProgram:
 
     # -- instrumentation ---------------------------------------------------------------------------
 
-    def _support(self) -> dict[str, Any]:
+    def _support(self, code: CountedCode) -> dict[str, Any]:
         support = self.compiled.support
-        text = standalone_support(self.compiled.program, support)
-        tree = _Counting(_factors(text), "adopt").visit(ast.parse(text))
         namespace: dict[str, Any] = {
             "__name__": "support",
             TALLY: self.tally,
@@ -97,7 +108,7 @@ class CountedProgram:
             STEPS: self._steps,
             BULK: self._bulk,
         }
-        exec(compile(ast.fix_missing_locations(tree), "<counted support>", "exec"), namespace)
+        exec(code.support, namespace)
         for functions in (support.setters, support.deleters):
             for name, function in functions.items():
                 namespace[function] = self._counted(namespace[function], _always(field_update(name)))
@@ -167,11 +178,11 @@ class CountedProgram:
 
 
 class _Counting(ast.NodeTransformer):
-    def __init__(self, factors: dict[int, str], adopt: str) -> None:
-        self.factors, self.adopt = factors, adopt
+    def __init__(self, factors: dict[int, str]) -> None:
+        self.factors = factors
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        if node.name == self.adopt:
+        if ast.get_docstring(node) == ADOPTS:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.For):
                     self.factors[inner.lineno] = ADOPTED.text

@@ -40,6 +40,8 @@ from incoq.names import NameSupply
 
 Dependent = tuple[Invariant, Block]
 
+ADOPTS = "Enter a set into the indices."  # what the function that does so says of itself
+
 
 @dataclass
 class EventRenderer:
@@ -333,7 +335,7 @@ class EventRenderer:
             ENTER=enter, DICT=self.support.Dict, ITEMS=self.support.items, V=self.value,
             **holes,
         )  # fmt: skip
-        self._define(self.adopt, [source], "Enter a set into the indices.", body)
+        self._define(self.adopt, [source], ADOPTS, body)
 
     def _adopted(self, *values: ast.expr) -> list[ast.stmt]:
         if self.adopt is None:
