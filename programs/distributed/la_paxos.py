@@ -150,7 +150,7 @@ def simulate(seed, acceptors=3, proposers=3, learners=2, crash_after=None):
     processes = [
         *(Acceptor(a, learning) for a in accepting),
         *(Proposer(p, accepting, 100 + p) for p in proposing),
-        *(Learner(p, accepting, [q for q in others if q != p]) for p in learning),
+        *(Learner(p, accepting, tuple(q for q in others if q != p)) for p in learning),
     ]
     return Simulator(seed, processes, fifo=False, crash_after=crash_after).run()
 

@@ -7,6 +7,7 @@ import importlib.util
 import io
 import itertools
 import math
+import operator
 import random
 import sys
 import types
@@ -259,13 +260,47 @@ def test_processes_enter_one_at_a_time_in_the_order_of_their_requests(name: str,
         assert mutex_faults(load(name, version).simulate(seed, 4, 3).trace, 4, 3) == []
 
 
+class TokenWatch:
+    """At every moment at most one process has the token; requests that are counted are never forgotten."""
+
+    def __init__(self) -> None:
+        self.steps, self.counts = 0, dict[int, list[int]]()
+
+    def __call__(self, run: Any) -> None:
+        self.steps += 1
+        assert sum(process.is_present() for process in run.processes.values()) <= 1
+        for process in run.processes.values():
+            counts = [*vars(process).get("requested", {}).values()]
+            if counts:
+                assert all(map(operator.ge, counts, self.counts.get(process.id, counts)))
+                self.counts[process.id] = counts
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["distributed/ra_token", "distributed/sk_token"])
 def test_only_one_process_has_the_token_and_enters(name: str, version: str) -> None:
     for seed in range(6):
-        run = load(name, version).simulate(seed, 4, 3)
+        watch = TokenWatch()
+        run = load(name, version).simulate(seed, 4, 3, watch)
         assert mutex_faults(run.trace, 4, 3, ordered=False) == []
         assert sum(process.is_present() for process in run.processes.values()) == 1
+        assert watch.steps > 20
+
+
+def test_what_the_token_says_is_served_never_decreases() -> None:
+    """The token that passes from process to process: its entries only grow."""
+    for name, field in (("distributed/ra_token", "token"), ("distributed/sk_token", "served")):
+        seen: dict[int, int] = {}
+
+        def watch(run: Any, field: str = field, seen: dict[int, int] = seen) -> None:
+            for process in run.processes.values():
+                if process.is_present():
+                    for p, number in getattr(process, field).items():
+                        assert number >= seen.get(p, 0)
+                        seen[p] = number
+
+        load(name, "filtered").simulate(2, 4, 3, watch)
+        assert sum(seen.values()) > 4
 
 
 def test_la_mutex_needs_fifo_channels() -> None:
