@@ -23,8 +23,7 @@ from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
-from incoq.invariants.event_costs import event_cost, event_costs
-from incoq.ir.covers import total
+from incoq.invariants.event_costs import event_cost
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
 from incoq.ir.relational import (
@@ -41,6 +40,8 @@ from incoq.ir.relational import (
 from incoq.names import NameSupply
 
 Dependent = tuple[Invariant, Block]
+
+ADOPTS = "Enter a set into the indices."  # what the function that does so says of itself
 
 
 @dataclass
@@ -354,7 +355,7 @@ class EventRenderer:
             ENTER=enter, ITEMS=self.support.items, V=self.value,
             **holes,
         )  # fmt: skip
-        self._define(self.adopt, [source], "Enter a set into the indices.", body)
+        self._define(self.adopt, [source], ADOPTS, body)
 
     def _adopted(self, *values: ast.expr) -> list[ast.stmt]:
         if self.adopt is None:
@@ -401,7 +402,8 @@ class EventRenderer:
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
         body = [*on_class, *self._guarded(guard, work, assign)]
-        docs = f"{receiver}.{field_name} = {self.value}: {self._cost(dependents)}"
+        cost = event_cost(self.plan, field_relation(field_name))
+        docs = f"{receiver}.{field_name} = {self.value}: {cost}"
         self._define(setter, [self.value, receiver], docs, body)
         remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]
         # A class attribute may stand in once the object's own is gone, and stays where there is none.
@@ -416,7 +418,7 @@ class EventRenderer:
             *quote("try:\n    REMOVE\nfinally:\n    AFTER", REMOVE=remove, AFTER=after),
         ]
         body = self._guarded(guard, work, remove)
-        self._define(deleter, [receiver], f"del {receiver}.{field_name}: {self._cost(dependents)}", body)
+        self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
 
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
@@ -668,10 +670,7 @@ class EventRenderer:
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
     def set_cost(self) -> str:
-        return self._cost([*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)])
-
-    def _cost(self, dependents: list[Dependent]) -> str:
-        return total(event_costs(self.plan, dependents))
+        return event_cost(self.plan, MEMBER, CONTENT)
 
     # -- demand -----------------------------------------------------------------------------------
 
