@@ -83,14 +83,17 @@ def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, stra
 @main.command()
 @PROGRAM
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
 @_planning
-def explain(program: Path, as_json: bool, mode: str, strategy: str) -> None:
+def explain(program: Path, as_json: bool, html: Path | None, mode: str, strategy: str) -> None:
     """Show what is maintained, how it was chosen and what every update costs."""
     with _reported(program):
-        from incoq.explain import explain_json, explain_text
+        from incoq.explain import explain_html, explain_json, explain_text
 
         compiled = _compiled(program, mode, strategy, quiet=True)
-        if as_json:
+        if html is not None:
+            _write_page(html, explain_html(compiled))
+        elif as_json:
             import json
 
             click.echo(json.dumps(explain_json(compiled), indent=2, ensure_ascii=False))
@@ -130,6 +133,13 @@ def stats(programs: tuple[Path, ...]) -> None:
         from incoq.stats import table
 
         click.echo(table(list(programs)), nl=False)
+
+
+def _write_page(place: Path, text: str) -> None:
+    from incoq.output import write_text
+
+    write_text(place, text)
+    click.echo(f"wrote {place}", err=True)
 
 
 def _compiled(program: Path, mode: str, strategy: str, quiet: bool = False) -> Compiled:
