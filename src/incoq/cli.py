@@ -84,21 +84,24 @@ def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, stra
 @PROGRAM
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
+@click.option("--steps", is_flag=True, help="Show each pass that changed something, before and after.")
 @_planning
-def explain(program: Path, as_json: bool, html: Path | None, mode: str, strategy: str) -> None:
+def explain(program: Path, as_json: bool, html: Path | None, steps: bool, mode: str, strategy: str) -> None:
     """Show what is maintained, how it was chosen and what every update costs."""
     with _reported(program):
         from incoq.explain import explain_html, explain_json, explain_text
 
         compiled = _compiled(program, mode, strategy, quiet=True)
         if html is not None:
-            _write_page(html, explain_html(compiled))
+            _write_page(html, explain_html(compiled, steps))
         elif as_json:
             import json
 
-            click.echo(json.dumps(explain_json(compiled), indent=2, ensure_ascii=False))
+            click.echo(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False))
         else:
-            click.echo(explain_text(compiled, color=sys.stdout.isatty()), nl=False)
+            terminal = sys.stdout.isatty()
+            width = max(60, min(os.get_terminal_size().columns, 120)) if terminal else 80
+            click.echo(explain_text(compiled, terminal, width, steps), nl=False)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)

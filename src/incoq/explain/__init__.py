@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["explain_html", "explain_json", "explain_text"]
 
 
-def explain_text(compiled: Compiled, color: bool = False, width: int = 80) -> str:
+def explain_text(compiled: Compiled, color: bool = False, width: int = 80, steps: bool = False) -> str:
     """Everything for people to read, in lines of at most `width` characters."""
     from incoq.explain.text import render
 
-    return render(explain_json(compiled), color, width)
+    return render(explain_json(compiled, steps), color, width)
 
 
-def explain_html(compiled: Compiled) -> str:
+def explain_html(compiled: Compiled, steps: bool = False) -> str:
     """Everything as one page that needs nothing else: no network, no further files."""
     from incoq.explain.page import page
 
-    return page(compiled)
+    return page(compiled, steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import asdict
 from typing import Any
 
 from incoq.compile import MODES, Compiled, compile_program
@@ -11,6 +12,8 @@ from incoq.explain.advice import advice
 from incoq.explain.costs import demand_cost, original_cost, update_costs, update_of
 from incoq.explain.functions import maintenance_functions
 from incoq.explain.graph import graph_data
+from incoq.explain.source import source_of
+from incoq.explain.steps import steps_of
 from incoq.frontend.find_queries import QuerySite
 from incoq.ir.covers import Cover, Covers, Size
 from incoq.ir.invariants import Invariant, Store
@@ -19,7 +22,7 @@ from incoq.ir.relational import Clause, Kind, RelationalQuery
 SCHEMA = 1
 
 
-def explain_json(compiled: Compiled) -> dict[str, Any]:
+def explain_json(compiled: Compiled, steps: bool = False) -> dict[str, Any]:
     """Everything as plain data; see docs/explain-schema.md."""
     plans = {compiled.plan.mode: compiled.plan}
     refused: dict[str, str] = {}
@@ -30,6 +33,7 @@ def explain_json(compiled: Compiled) -> dict[str, Any]:
             except CompileError as error:
                 refused[mode] = f"refused: {error.code}, {error.message}"
     pairs = list(zip(compiled.sites, compiled.plan.queries, strict=True))
+    shown = {"steps": [asdict(step) for step in steps_of(compiled)]} if steps else {}
     return {
         "schema": SCHEMA,
         "mode": compiled.plan.mode,
@@ -52,6 +56,7 @@ def explain_json(compiled: Compiled) -> dict[str, Any]:
         ],
         "maintenance": list(maintenance_functions(compiled)),
         "notices": [*map(str, compiled.notices), *(a.text for a in advice(compiled))],
+        **shown,
     }
 
 
@@ -64,7 +69,7 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
     return {
         "name": query.name,
         "position": {"file": position.filename, "line": position.line, "column": position.column},
-        "source": _source(site),
+        "source": source_of(site),
         "object_form": str(site.query),
         "parameters": list(query.params),
         "hidden_parameters": list(query.hidden),
@@ -89,19 +94,6 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
             for block in result.blocks
         ],
     }
-
-
-def _source(site: QuerySite) -> str:
-    """The query as it stands in the file; a nested query has its object form only."""
-    if site.node is None:
-        return str(site.query)
-    if isinstance(site.node, ast.FunctionDef):
-        start = min([site.node.lineno, *(d.lineno for d in site.node.decorator_list)])
-    else:
-        start = site.node.lineno
-    lines = site.module.source.splitlines()[start - 1 : site.node.end_lineno]
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return "\n".join(line[indent:].rstrip() for line in lines)
 
 
 # -- covers ------------------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ _REMOVES = {"remove", "discard", "pop", "clear", "difference_update", "intersect
 _ADDS = {"add", "update"}
 
 
-def page(compiled: Compiled) -> str:
+def page(compiled: Compiled, steps: bool = False) -> str:
     """The whole page."""
-    data = explain_json(compiled)
+    data = explain_json(compiled, steps)
     known = {i["name"] for i in data["invariants"]}
     return render(
         "explain.html",
