@@ -20,7 +20,7 @@ from incoq.frontend.find_queries import QuerySite, find_queries
 from incoq.frontend.find_removals import only_adds_to_sets
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.invariants.define_invariants import define_invariants
-from incoq.ir.invariants import Plan, Store
+from incoq.ir.invariants import Invariant, Plan, Store
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
 from incoq.relational.flatten_query import flatten_query
@@ -48,7 +48,11 @@ class Compiled:
 
     def extra_space(self, namespace: Mapping[str, Any]) -> int:
         """Additional space as the paper counts it: elements of sets, keys and image sets of maps."""
-        return sum(_space(namespace[i.name], i.store is Store.TAG) for i in self.plan.invariants)
+        return sum(self.space_of(i, namespace) for i in self.plan.invariants)
+
+    def space_of(self, invariant: Invariant, namespace: Mapping[str, Any]) -> int:
+        """The part of it that one structure takes."""
+        return _space(namespace[invariant.name], invariant.store is Store.TAG)
 
 
 def compile_source(
