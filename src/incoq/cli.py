@@ -1,4 +1,4 @@
-"""The command line: `incoq compile`, `run`, `explain`, `verify` and `stats`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile` and `stats`.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -126,6 +126,38 @@ def verify(
                 verified.run(args, entry)
         finally:
             click.echo(verified.summary(), err=True)
+
+
+@main.command(context_settings=PASS_ARGUMENTS)
+@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with plots too.")
+@click.option(
+    "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
+)
+@_planning
+@PROGRAM
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def profile(
+    program: Path, args: tuple[str, ...], entry: str | None, html: Path | None, as_json: Path | None,
+    mode: str, strategy: str,
+) -> None:  # fmt: skip
+    """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
+    with _reported(program):
+        from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
+
+        profiled = ProfiledRun(_compiled(program, mode, strategy))
+        try:
+            with _traced():
+                profiled.run(args, entry)
+        finally:
+            data = profile_json(profiled.compiled, profiled.profile)
+            click.echo(profile_text(data, sys.stderr.isatty()), err=True, nl=False)
+            if html is not None:
+                _write_page(html, profile_html(data))
+            if as_json is not None:
+                import json
+
+                _write_page(as_json, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
 @main.command()

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of the code: the innermost function around it (`Set.add`; empty at module level), and its line."""
+    """A loop of the code: the function around it (`Set.add`; empty at module level), and its line."""
 
     function: str
     line: int

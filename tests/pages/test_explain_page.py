@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from browser import Browser, find_chromium
+from browser import Browser
 
 import incoq
 from incoq.explain import explain_html, explain_json
@@ -57,15 +56,6 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium on this machine")
-    with Browser(program) as opened:
-        yield opened
 
 
 def page_of(path: Path) -> str:
