@@ -179,3 +179,11 @@ def test_no_label_of_the_graph_covers_another(browser: Browser, tmp_path: Path) 
             " r = g.querySelector('rect'); return t && t.getBBox().width > r.getBBox().width; }).length"
         )
         assert outside == 0, path
+
+
+def test_steps_are_on_the_page_when_asked_for() -> None:
+    compiled = incoq.compile_path(RUNNING)
+    assert 'id="steps"' not in explain_html(compiled)
+    shown = _Reader(explain_html(compiled, steps=True))
+    assert "steps" in shown.ids
+    assert "tag sets follow demand" in shown.text
