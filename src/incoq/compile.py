@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,29 @@ from incoq.frontend.find_queries import QuerySite, find_queries
 from incoq.frontend.find_removals import only_adds_to_sets
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.invariants.define_invariants import define_invariants
-from incoq.ir.invariants import Invariant, Plan, Store
+from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
 from incoq.relational.flatten_query import flatten_query
 
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause")
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """The plan of one query, which a notebook draws: `compiled.query("nyc_fans")`."""
+
+    plan: Plan = field(repr=False)
+    name: str
+
+    def __str__(self) -> str:
+        kept = "\n".join(str(i) for i in self.plan.invariants if i.query == self.name)
+        return f"{next(q for q in self.plan.queries if q.name == self.name)}\n{kept}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self.plan, self.name)
 
 
 @dataclass(frozen=True)
@@ -39,6 +55,16 @@ class Compiled:
     support: SupportCode
     modules: tuple[RewrittenModule, ...]
     notices: tuple[Notice, ...]
+
+    def query(self, name: str) -> QueryPlan:
+        """The plan of one query."""
+        if name not in {q.name for q in self.plan.queries}:
+            raise KeyError(f"no query {name!r}; there are {', '.join(q.name for q in self.plan.queries)}")
+        return QueryPlan(self.plan, name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self.plan)
 
     @property
     def code(self) -> str:

@@ -82,7 +82,7 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
             "clauses": [str(c) for c in query.clauses],
             "tests": [str(t) for t in query.tests],
         },
-        "graph": graph_data(compiled, query),
+        "graph": graph_data(compiled.plan, query),
         "updates": [
             {
                 "clause": block.clause + 1,

@@ -10,18 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from incoq.compile import Compiled
 from incoq.invariants.query_graph import Edge, all_edges, demand_graph
-from incoq.ir.invariants import Invariant, Store
+from incoq.ir.invariants import Invariant, Plan, Store
 from incoq.ir.relational import Clause, Kind, RelationalQuery
 from incoq.planning.find_covers import occurrence
 
 
-def graph_data(compiled: Compiled, query: RelationalQuery) -> dict[str, Any]:
+def graph_data(plan: Plan, query: RelationalQuery) -> dict[str, Any]:
     """Vertices, edges and the demand hyperedge of a query."""
-    graph = demand_graph(query, compiled.plan.strategy == "first-clause")
-    carries = compiled.plan.mode == "filtered"
-    of_query = [i for i in compiled.plan.invariants if i.query == query.name]
+    graph = demand_graph(query, plan.strategy == "first-clause")
+    carries = plan.mode == "filtered"
+    of_query = [i for i in plan.invariants if i.query == query.name]
     tags = {i.head[0]: i.name for i in of_query if i.store is Store.TAG}  # a vertex's own tag is made last
     return {
         "demand": {"relation": str(query.clauses[0].relation), "to": list(query.demand)},
@@ -41,7 +40,7 @@ def graph_data(compiled: Compiled, query: RelationalQuery) -> dict[str, Any]:
                 "to": edge.target,
                 "relation": str(query.clauses[edge.clause].relation),
                 "carries_demand": carries and edge in graph.edges,
-                **_filtered(query, edge, tags, compiled.plan.invariants),
+                **_filtered(query, edge, tags, plan.invariants),
             }
             for edge in all_edges(query)
         ],

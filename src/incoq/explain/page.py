@@ -27,7 +27,7 @@ def page(compiled: Compiled, steps: bool = False) -> str:
         "explain.html",
         title=", ".join(data["files"]),
         data=data,
-        graphs={q["name"]: graph_svg(q) for q in data["queries"]},
+        graphs={q["name"]: graph_svg(q["graph"], q["name"]) for q in data["queries"]},
         sources={q["name"]: numbered(q["source"], first=_first_line(q)) for q in data["queries"]},
         functions=[{**f, "listing": _listing(f)} for f in data["maintenance"]],
         maintained=_maintained(data),
@@ -39,9 +39,8 @@ def page(compiled: Compiled, steps: bool = False) -> str:
     )
 
 
-def graph_svg(query: dict[str, Any]) -> Markup:
+def graph_svg(graph: dict[str, Any], name: str) -> Markup:
     """The query graph, the demand hyperedge on top, tag sets below the names of their vertices."""
-    graph, name = query["graph"], query["name"]
     demand = graph["demand"]
     nodes = [
         Node(
