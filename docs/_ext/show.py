@@ -23,6 +23,13 @@ from incoq.explain import explain_json
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "running_example.py"
 
+# The theme of the pages has a switch between light and dark, which the drawing is to follow.
+THEMED = (
+    "<style>.incoq { --ink: var(--color-foreground-primary); --paper: var(--color-background-primary);"
+    " --panel: var(--color-background-secondary); --soft: var(--color-foreground-muted);"
+    " --line: var(--color-background-border); background: none; }</style>"
+)
+
 
 @cache
 def explained(mode: str = "filtered") -> dict[str, Any]:
@@ -48,7 +55,7 @@ def relational() -> list[nodes.Node]:
 def graph() -> list[nodes.Node]:
     shown = incoq.compile_path(EXAMPLE)._repr_html_()
     style, svg = shown[shown.index("<style>") : shown.index("</style>") + 8], shown[shown.index("<svg") :]
-    text = f'<div class="incoq">{style}{svg[: svg.index("</svg>") + 6]}</div>'
+    text = f'<div class="incoq">{style}{THEMED}{svg[: svg.index("</svg>") + 6]}</div>'
     return [nodes.raw("", text, format="html")]
 
 
