@@ -198,7 +198,7 @@ def _reported(program: Path) -> Iterator[None]:
         yield
     except CompileError as error:
         if error.position is None:
-            error = CompileError(error.code, error.message, Position(str(program), 1, 1))
+            error = CompileError(error.code, error.message, Position(str(program), 1, 1), error.help)
         click.echo(error.render(), err=True)
         sys.exit(1)
     except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):

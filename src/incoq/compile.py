@@ -18,6 +18,7 @@ from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
 from incoq.frontend.find_queries import QuerySite, find_queries
 from incoq.frontend.find_removals import only_adds_to_sets
+from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.invariants.define_invariants import define_invariants
 from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
@@ -124,7 +125,7 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
     supply = NameSupply(taken)
     plan = define_invariants(queries, mode, strategy, supply, counting, only_adds_to_sets(program))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
-    notices = check_classes(program, plan, sites)
+    notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)

@@ -46,20 +46,13 @@ def _unconstrained(query: RelationalQuery) -> Iterator[Advice]:
     constrained = {v for clause in query.clauses[1:] for v in clause.args}
     read = {v for test in (*query.tests, query.result) for v in test.names}
     for parameter in query.params:
-        if parameter in constrained:
-            continue
-        if parameter in read:
+        if parameter not in constrained and parameter in read:  # of one that nothing reads, compiling tells
             text = (
                 f"nothing constrains the parameter `{parameter}` of `{query.name}`: it is only compared or "
                 "computed with, so every value asked for is kept and maintained apart; where there are many, "
                 "keep fewer with `keep=lru(n)`, or compare in the program"
             )
-        else:
-            text = (
-                f"nothing reads the parameter `{parameter}` of `{query.name}`: every value asked for is kept "
-                "apart with the same answer; leave it out"
-            )
-        yield Advice(query.name, text)
+            yield Advice(query.name, text)
 
 
 def _fewer_demand_parameters(query: RelationalQuery) -> Iterator[Advice]:
