@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from test_explain import PROGRAM as FANS
 
 import incoq
 from incoq.explain import explain_json
 
-FANS = """\
-from incoq import Set, query
-
-
-class User:
-    def __init__(self, email, loc):
-        self.email, self.loc, self.followers = email, loc, Set()
-
-
-@query{options}
-def fans(celeb, group):
-    return {{u.email for u in celeb.followers if u in group if u.loc == "NYC"}}
-"""
 OLDER = """\
 from incoq import query
 

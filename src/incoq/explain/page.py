@@ -32,8 +32,13 @@ def page(compiled: Compiled, steps: bool = False) -> str:
         functions=[{**f, "listing": _listing(f)} for f in data["maintenance"]],
         maintained=_maintained(data),
         modules=[
-            {"file": m.filename, "listing": _source(compiled, m), "name": f"source-{number}"}
-            for number, m in enumerate(compiled.program.modules)
+            {
+                "file": rewritten.module.filename,
+                "listing": _source(compiled, rewritten.module),
+                "rewritten": numbered(rewritten.text),
+                "name": f"source-{number}",
+            }
+            for number, rewritten in enumerate(compiled.modules)
         ],
         known=known,
     )

@@ -215,7 +215,13 @@ class _Printer:
             self.line(f"{part:>{self.width}}")
 
     def code(self, text: str, indent: str) -> None:
-        """A line of code; what is too long goes on in the next line after a mark."""
+        """A line of code, a comment dimmed; what is too long goes on in the next line after a mark."""
+        start = len(self.lines)
+        self.broken(text, indent)
+        if text.startswith("#"):
+            self.lines[start:] = [self.styled(line, dim=True) for line in self.lines[start:]]
+
+    def broken(self, text: str, indent: str) -> None:
         room = self.width - len(indent)
         if len(text) <= room:
             self.line(indent + text)

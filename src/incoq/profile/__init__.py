@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from incoq.profile.data import profile_json
+from incoq.profile.figures import Profile
 from incoq.profile.page import profile_html
-from incoq.profile.run import Profile, ProfiledRun
+from incoq.profile.run import ProfiledRun
 from incoq.profile.text import profile_text
 
 __all__ = ["Profile", "ProfiledRun", "profile_html", "profile_json", "profile_text"]

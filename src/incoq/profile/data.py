@@ -7,7 +7,7 @@ from typing import Any
 
 from incoq.compile import Compiled
 from incoq.explain.costs import demand_cost, original_cost
-from incoq.profile.run import Profile
+from incoq.profile.figures import Profile
 
 SCHEMA = 1
 
