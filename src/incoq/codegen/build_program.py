@@ -141,7 +141,8 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
                 local = alias.asname or alias.name
                 meant = _PROVIDED.get(alias.name)
                 if meant is None:
-                    raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node)
+                    way = f"a compiled program imports {', '.join(_PROVIDED)} from incoq, nothing else"
+                    raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node, way)
                 if meant and local != support.names[meant]:
                     lines.append(f"{local} = {support.names[meant]}")
             text = "; ".join(lines) or "pass  # incoq: compiled in"

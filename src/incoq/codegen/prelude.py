@@ -12,12 +12,21 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+WAYS_OUT = {  # what to do about a fault that only the run shows
+    "IQ301": "hold the elements in a Set, a tuple or a frozenset",
+    "IQ302": "for a substring test write `str(x).find(y) >= 0`",
+    "IQ303": "pass a Set or a tuple for a list, and give a class a `__hash__` or `@dataclass(eq=False)`",
+    "IQ304": "call the query itself for an answer of your own",
+    "IQ306": "compile the code that removes together with the program",
+}
+
 
 class IncoqRuntimeError(Exception):
     """A fault of the program that only its run shows; `code` is listed in the reference of incoq."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"[{code}] {message}")
+        way = f" ({WAYS_OUT[code]})" if code in WAYS_OUT else ""
+        super().__init__(f"[{code}] {message}{way}")
         self.code = code
 
 
