@@ -17,9 +17,9 @@ LAYERS: list[tuple[str, ...]] = [
     ("relational",),
     ("planning",),
     ("invariants",),
-    ("codegen", "spark"),
+    ("codegen",),
     ("compile",),
-    ("explain", "loading", "output", "stats", "verified_run", "verify"),
+    ("explain", "loading", "output", "spark", "stats", "verified_run", "verify"),
     ("cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
