@@ -1,0 +1,158 @@
+"""`incoq spark`: the pipeline from the shell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from incoq.spark.pipeline import Pipeline, Progress
+
+STORE = click.option(
+    "--store", required=True, type=click.Path(path_type=Path), help="The directory that holds the pipeline."
+)
+MASTER = click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+PARTITIONS = click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    help="Over how many parts demand is spread; default: all cores.",
+)
+
+
+@click.group()
+def spark() -> None:
+    """The same queries at scale: maintained over tables and a stream of changes, on Spark."""
+    missing = [name for name in ("pyspark", "pyarrow") if not _is_installed(name)]
+    if missing:
+        raise click.UsageError(f"this needs {' and '.join(missing)}: pip install 'incoq[spark]'")
+
+
+def _is_installed(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None
+
+
+@spark.command()
+@click.argument("program", type=click.Path(path_type=Path))
+@STORE
+@click.option(
+    "--from",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The directory of relation tables.",
+)
+@PARTITIONS
+@MASTER
+def bootstrap(program: Path, store: Path, folder: Path, partitions: int | None, master: str) -> None:
+    """Compile PROGRAM, load the tables of a directory and answer what they demand."""
+    with _reported(program):
+        from incoq.spark.deployment import deploy
+        from incoq.spark.session import parallelism, session
+        from incoq.spark.store import Store, StoreError
+
+        place = Store(store)
+        deployment = deploy(program)
+        with place.locked():
+            if place.exists:
+                raise StoreError(f"{store} holds a pipeline already; choose another place")
+            place.deploy(deployment)
+            from incoq.spark.pipeline import Pipeline
+
+            with _session(session(f"incoq bootstrap {program.name}", master)) as running:
+                manifest = Pipeline(place, running).bootstrap(folder, partitions or parallelism(master))
+        rows = sum(entry.rows for entry in manifest.feed)
+        click.echo(f"{manifest.base.rows} rows loaded, {rows} results", err=True)
+
+
+@spark.command()
+@STORE
+@click.option(
+    "--changes", required=True, type=click.Path(path_type=Path), help="The directory of change files."
+)
+@click.option("--once", is_flag=True, help="Stop when every file has been taken.")
+@click.option(
+    "--every", default=1.0, show_default=True, metavar="SECONDS", help="How often to look for files."
+)
+@MASTER
+def run(store: Path, changes: Path, once: bool, every: float, master: str) -> None:
+    """Take each new file of a directory, in name order, as one batch of changes."""
+    with _reported(store):
+        import time
+
+        with _pipeline(store, master, f"incoq run {store.name}") as pipeline:
+            while True:
+                pipeline.run_directory(changes)
+                if once:
+                    return
+                time.sleep(every)
+
+
+@spark.command()
+@STORE
+@click.option("--query", required=True, help="The query whose answers to show.")
+@click.option("--format", "form", type=click.Choice(["jsonl"]), default="jsonl", show_default=True)
+def results(store: Path, query: str, form: str) -> None:
+    """Print the answers of a query as of the last committed batch, sorted."""
+    with _reported(store):
+        from incoq.spark.results import result_lines
+        from incoq.spark.store import Store
+
+        for line in result_lines(Store(store), query):
+            click.echo(line)
+
+
+@contextmanager
+def _pipeline(store: Path, master: str, name: str) -> Iterator[Pipeline]:
+    """The pipeline of a store, with the store to itself."""
+    from incoq.spark.session import session
+    from incoq.spark.store import Store
+
+    place = Store(store)
+    place.manifest()  # say that there is none before Spark starts
+    with place.locked():
+        from incoq.spark.pipeline import Pipeline
+
+        with _session(session(name, master)) as running:
+            yield Pipeline(place, running, _show)
+
+
+@contextmanager
+def _session(running: Any) -> Iterator[Any]:
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def _show(progress: Progress) -> None:
+    rejected = f", {progress.rejected} rejected" if progress.rejected else ""
+    click.echo(
+        f"batch {progress.batch} ({progress.source}): {progress.events} events{rejected}, "
+        f"{progress.routed} routed, {progress.fetched} fetched, {progress.changes} result changes, "
+        f"{progress.seconds:.2f} s",
+        err=True,
+    )
+
+
+@contextmanager
+def _reported(place: Path) -> Iterator[None]:
+    """Show a fault of the program or of the store and end with status 1."""
+    from incoq.errors import CompileError, IncoqError, Position
+
+    try:
+        yield
+    except CompileError as error:
+        if error.position is None:
+            error = CompileError(error.code, error.message, Position(str(place), 1, 1))
+        click.echo(error.render(), err=True)
+        sys.exit(1)
+    except IncoqError as error:
+        click.echo(f"incoq spark: {error}", err=True)
+        sys.exit(1)
