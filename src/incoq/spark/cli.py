@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def bootstrap(program: Path, store: Path, folder: Path, partitions: int | None, 
     """Compile PROGRAM, load the tables of a directory and answer what they demand."""
     with _reported(program):
         from incoq.spark.deployment import deploy
-        from incoq.spark.session import parallelism, session
+        from incoq.spark.session import parallelism, runner, session
         from incoq.spark.store import Store, StoreError
 
         place = Store(store)
@@ -64,9 +65,13 @@ def bootstrap(program: Path, store: Path, folder: Path, partitions: int | None, 
                 raise StoreError(f"{store} holds a pipeline already; choose another place")
             place.deploy(deployment)
             from incoq.spark.pipeline import Pipeline
+            from incoq.spark.tables import find_tables, write_tables
 
+            find_tables(folder, deployment)  # say what is wrong before Spark starts
             with _session(session(f"incoq bootstrap {program.name}", master)) as running:
-                manifest = Pipeline(place, running).bootstrap(folder, partitions or parallelism(master))
+                manifest = Pipeline(place, runner(running)).begin(
+                    partial(write_tables, running, folder, deployment), partitions or parallelism(master)
+                )
         rows = sum(entry.rows for entry in manifest.feed)
         click.echo(f"{manifest.base.rows} rows loaded, {rows} results", err=True)
 
@@ -111,7 +116,7 @@ def results(store: Path, query: str, form: str) -> None:
 @contextmanager
 def _pipeline(store: Path, master: str, name: str) -> Iterator[Pipeline]:
     """The pipeline of a store, with the store to itself."""
-    from incoq.spark.session import session
+    from incoq.spark.session import runner, session
     from incoq.spark.store import Store
 
     place = Store(store)
@@ -120,7 +125,7 @@ def _pipeline(store: Path, master: str, name: str) -> Iterator[Pipeline]:
         from incoq.spark.pipeline import Pipeline
 
         with _session(session(name, master)) as running:
-            yield Pipeline(place, running, _show)
+            yield Pipeline(place, runner(running), _show)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class Deployment:
     setters: dict[str, str]
     deleters: dict[str, str]
     names: dict[str, str]
-    has_items: bool
+    has_items: bool  # does a query look into dicts?
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

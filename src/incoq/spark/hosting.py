@@ -22,6 +22,7 @@ from incoq.spark.values import from_text, shown, shown_text
 Row = tuple[str, str, str, str | None, bool]  # relation, owner, key, value, is it there
 MEMBER, ITEM = "member", "item"
 DEMAND = "demand_"
+_NOTHING = object()
 
 
 class Answers(dict[Any, Any]):
@@ -67,7 +68,7 @@ class _Field:
         raise AttributeError(self.name)
 
 
-def _id_class(needs: list[tuple[str, str]], loaded: dict[str, dict[str, Any]], has_items: bool) -> Any:
+def _id_class(needs: list[tuple[str, str]], loaded: dict[str, dict[str, Any]]) -> Any:
     """The class of ids of one engine; its needs are noted in `needs`."""
     members, items = loaded[MEMBER], loaded[ITEM]
 
@@ -83,9 +84,8 @@ def _id_class(needs: list[tuple[str, str]], loaded: dict[str, dict[str, Any]], h
             self.content = {}
             members[self] = self
             needs.append((MEMBER, self))
-            if has_items:
-                items[self] = self
-                needs.append((ITEM, self))
+            items[self] = self
+            needs.append((ITEM, self))
             return self.content
 
         def __contains__(self, x: object) -> bool:
@@ -136,22 +136,24 @@ class Engine:
         self.needs: list[tuple[str, str]] = []
         self.loaded: dict[str, dict[str, Any]] = {f"field_{f}": {} for f in deployment.fields}
         self.loaded |= {MEMBER: {}, ITEM: {}}
-        self.id_class = _id_class(self.needs, self.loaded, deployment.has_items)
+        self.id_class = _id_class(self.needs, self.loaded)
         for field in deployment.fields:
             setattr(self.id_class, field, _Field(field, self.loaded[f"field_{field}"], self.needs))
         self.ids: dict[str, Any] = {}
         self.values: dict[str, Any] = {}
         self.set_fields = {f"field_{f}" for f in deployment.set_fields}
         self.demanded: dict[tuple[str, str], tuple[Any, ...]] = {}
-        self._start(code or compile(deployment.code, "<incoq engine>", "exec", dont_inherit=True))
+        self.code = code or compile(deployment.code, "<incoq engine>", "exec", dont_inherit=True)
+        self._start()
 
-    def _start(self, code: Any) -> None:
+    def _start(self) -> None:
         names = self.deployment.names
         self.namespace: dict[str, Any] = {"__name__": "incoq_engine"}
-        exec(code, self.namespace)
+        exec(self.code, self.namespace)
         self._host(names)
         for query in self.deployment.queries:
             self.namespace[query.answers] = Answers()
+        self.asked: dict[str, set[Any]] = {q.name: set() for q in self.deployment.queries}
         self.published: dict[str, dict[Any, Any]] = {q.name: {} for q in self.deployment.queries}
         self.begin = {q.name: self.namespace[q.begin] for q in self.deployment.queries}
         self.end = {q.name: self.namespace[q.end] for q in self.deployment.queries}
@@ -175,6 +177,7 @@ class Engine:
 
         def set_add(s: Any, x: Any) -> None:
             s.content[x] = x
+            s.is_container = True
 
         def set_discard(s: Any, x: Any) -> None:
             s.content.pop(x, None)
@@ -183,6 +186,7 @@ class Engine:
             if m.entries is None:
                 m.entries = {}
             m.entries[k] = v
+            m.is_container = True
 
         def dict_delete(m: Any, k: Any) -> None:
             del m.entries[k]
@@ -260,7 +264,7 @@ class Engine:
                 assert text is not None
                 value = self.value(text)
                 if relation in self.set_fields and value.__class__ is self.id_class:
-                    value.is_container = True
+                    self._mark(value)
                 self.setters[relation](value, o)
             elif relation[6:] in o.__dict__:
                 self.deleters[relation](o)
@@ -268,7 +272,7 @@ class Engine:
 
     def _member(self, s: Any, key: str, text: str | None, present: bool) -> None:
         if not key:  # it is a set, if an empty one
-            s.is_container = True
+            self._mark(s)
             return
         x = self.value(text or key)
         if s.entries and x in s.entries:  # an element already, as a key
@@ -277,7 +281,6 @@ class Engine:
             else:
                 s.content.pop(x, None)
         elif present:
-            s.is_container = True
             if (
                 x.__class__ is not self.id_class
                 and x in s.content
@@ -288,9 +291,17 @@ class Engine:
         else:
             self.discard(s, x)
 
+    def _mark(self, s: Any) -> None:
+        """Have a string be a set or a dict, if an empty one; queries that have looked at it see it change."""
+        if s.content is None:
+            s.is_container = True
+        elif not s.is_container:
+            self.add(s, _NOTHING)
+            self.discard(s, _NOTHING)
+
     def _item(self, m: Any, key: str, text: str | None, present: bool) -> None:
-        m.is_container = True
         if not key:
+            self._mark(m)
             return
         k = self.value(key)
         was_member = k in m.content
@@ -315,11 +326,22 @@ class Engine:
         if not wanted:
             values = self.demanded.pop((query, params), None)
             if values is not None:
+                self._asked(plan, values, False)
                 self.end[query](*values)
         elif (query, params) not in self.demanded:
             values = self._combination(plan, params)
             self.demanded[query, params] = values
+            self._asked(plan, values, True)
             self.begin[query](*values)
+
+    def _asked(self, plan: QueryPlan, values: tuple[Any, ...], wanted: bool) -> None:
+        """Note what is demanded from outside: another query may need the same, and shows it to nobody."""
+        key = values[0] if len(values) == 1 else values
+        self.namespace[plan.answers].touched.add(key)
+        if wanted:
+            self.asked[plan.name].add(key)
+        else:
+            self.asked[plan.name].discard(key)
 
     def _combination(self, plan: QueryPlan, params: str) -> tuple[Any, ...]:
         given = from_text("j" + params, self.id)
@@ -330,6 +352,25 @@ class Engine:
         taken = [(relation, str.__str__(owner)) for relation, owner in self.needs]
         self.needs.clear()
         return taken
+
+    def preload(self, needs: Iterable[tuple[str, str]], rows: Iterable[Row]) -> None:
+        """Take in what is known to be needed before it is asked for: cheaper than change by change."""
+        for relation, owner in needs:
+            o = self.id(owner)
+            self.loaded[relation][o] = o
+            if relation in (MEMBER, ITEM) and o.content is None:
+                o.content = {}
+        self.apply(rows)
+
+    def everything(self) -> list[tuple[str, str]]:
+        """All that is loaded, as needs."""
+        return [(relation, str.__str__(o)) for relation, known in self.loaded.items() for o in known]
+
+    def succeed(self, other: Engine) -> None:
+        """Report from now on how the answers differ from those that another engine reported."""
+        for query in self.deployment.queries:
+            self.published[query.name] = other.published[query.name]
+            self.namespace[query.answers].touched.update(other.published[query.name])
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -343,7 +384,7 @@ class Engine:
             published = self.published[query.name]
             for key in answers.touched:
                 old = published.get(key)
-                new = self._rows(query, key, dict.get(answers, key))
+                new = self._rows(query, dict.get(answers, key)) if key in self.asked[query.name] else None
                 for rest, result, sign in _difference(old, new):
                     text = result if query.is_aggregate else shown_text(result)
                     changes.append((query.name, self._shown_params(query, key, rest), text, sign))
@@ -354,7 +395,7 @@ class Engine:
             answers.touched.clear()
         return changes
 
-    def _rows(self, query: QueryPlan, key: Any, answer: Any) -> dict[Any, Any] | None:
+    def _rows(self, query: QueryPlan, answer: Any) -> dict[Any, Any] | None:
         """The answer of a demanded combination: results by the values of the other parameters."""
         if answer is None:
             return None

@@ -76,14 +76,14 @@ class _Base:
             file, group = groups[number]
             by_file.setdefault(file, []).append(group)
         tables = [
-            self._file(f).read_row_groups(g, ["o", "k", "x"], use_threads=False) for f, g in by_file.items()
+            self.file(f).read_row_groups(g, ["o", "k", "x"], use_threads=False) for f, g in by_file.items()
         ]
         if not tables:
             return None
         table = pa.concat_tables(tables)
         return table if owners is None else _of(table, owners)
 
-    def _file(self, name: str) -> Any:
+    def file(self, name: str) -> Any:
         if name not in self.files:
             self.files[name] = pq.ParquetFile(self.path / name)
         return self.files[name]
@@ -95,7 +95,7 @@ def _base(path: Path) -> _Base:
 
 
 @lru_cache(maxsize=512)
-def read_log(path: Path) -> Any:
+def log_of(path: Path) -> Any:
     """The rows of a batch as a table."""
     return pq.read_table(path, use_threads=False)
 
@@ -109,12 +109,33 @@ def _log(paths: tuple[Path, ...], relation: str) -> Any:
 
 @lru_cache(maxsize=2048)
 def _of_relation(path: Path, relation: str) -> Any:
-    table = read_log(path)
+    table = log_of(path)
     return table.filter(pc.equal(table["rel"], relation))
 
 
 def _of(table: Any, owners: list[str]) -> Any:
     return table.filter(pc.is_in(table["o"], value_set=pa.array(owners, pa.string())))
+
+
+def _between(table: Any, low: str | None, high: str | None) -> Any:
+    if low is not None:
+        table = table.filter(pc.greater_equal(table["o"], low))
+    return table if high is None else table.filter(pc.less(table["o"], high))
+
+
+def _overlaid(table: Any, changes: Any) -> dict[tuple[str, str], str | None]:
+    """The rows of a base with later ones laid over them: the last of each key counts."""
+    found: dict[tuple[str, str], str | None] = {}
+    if table is not None:
+        keys = zip(table["o"].to_pylist(), table["k"].to_pylist(), strict=True)
+        found = dict(zip(keys, table["x"].to_pylist(), strict=True))
+    if changes is not None and len(changes):
+        for o, k, x, p in zip(*(changes[c].to_pylist() for c in ("o", "k", "x", "p")), strict=True):
+            if p:
+                found[o, k] = x
+            else:
+                found.pop((o, k), None)
+    return found
 
 
 class Lookup:
@@ -134,20 +155,24 @@ class Lookup:
     def rows(self, relation: str, owners: list[str] | None) -> list[Row]:
         """The rows of some owners, or of all, that are there."""
         table = self.base.rows(relation, owners)
-        found: dict[tuple[str, str], str | None] = {}
-        if table is not None:
-            keys = zip(table["o"].to_pylist(), table["k"].to_pylist(), strict=True)
-            found = dict(zip(keys, table["x"].to_pylist(), strict=True))
         changes = _log(self.log, relation)
-        if changes is not None and len(changes):
-            if owners is not None:
-                changes = _of(changes, owners)
-            for o, k, x, p in zip(*(changes[c].to_pylist() for c in ("o", "k", "x", "p")), strict=True):
-                if p:
-                    found[o, k] = x
-                else:
-                    found.pop((o, k), None)
-        return [(relation, o, k, x, True) for (o, k), x in found.items()]
+        if owners is not None and changes is not None:
+            changes = _of(changes, owners)
+        return [(relation, o, k, x, True) for (o, k), x in _overlaid(table, changes).items()]
+
+    def changed(self, relation: str, low: str | None, high: str | None) -> bool:
+        """Does the log say anything of a range of owners?"""
+        changes = _log(self.log, relation)
+        return changes is not None and len(_between(changes, low, high)) > 0
+
+    def folded(
+        self, relation: str, files: Iterable[str], low: str | None, high: str | None
+    ) -> list[tuple[str, str, str | None]]:
+        """What a range of owners holds, of which some files are the base: (owner, key, value)."""
+        tables = [self.base.file(file).read(["o", "k", "x"], use_threads=False) for file in files]
+        table = pa.concat_tables(tables) if tables else None
+        changes = _between(_log(self.log, relation), low, high)
+        return [(o, k, x) for (o, k), x in _overlaid(table, changes).items()]
 
     def demand(self, queries: Iterable[str]) -> list[tuple[str, str]]:
         """All demanded combinations: (query, parameters)."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,12 +23,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from incoq.spark.compaction import fold, fold_tasks
 from incoq.spark.deployment import Deployment
 from incoq.spark.events import Batch, Reader
 from incoq.spark.lookup import write_index
+from incoq.spark.results import net_results
 from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total
-from incoq.spark.tables import SCHEMA, encode, find_tables, read_table, write_base
-from incoq.spark.worker import Outcome, Task, advance
+from incoq.spark.worker import FEED, Outcome, Task, advance
+
+Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
 
 LOG = pa.schema(
     [("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string()), ("p", pa.bool_())]
@@ -58,11 +61,11 @@ class Pipeline:
     def __init__(
         self,
         store: Store,
-        spark: Any,
+        run: Runner,
         watch: Callable[[Progress], None] = lambda progress: None,
         step: Callable[[str], None] = lambda name: None,
     ) -> None:
-        self.store, self.spark, self.watch, self.step = store, spark, watch, step
+        self.store, self.run, self.watch, self.step = store, run, watch, step
         self.deployment = store.deployment()
         self.program = digest(self.deployment)
         self.reader = Reader(self.deployment)
@@ -130,9 +133,7 @@ class Pipeline:
             )
             for p in range(manifest.partitions)
         ]  # fmt: skip
-        context = self.spark.sparkContext
-        context.setJobDescription(f"incoq {name}")
-        return list(context.parallelize(tasks, len(tasks)).map(advance).collect())
+        return self.run(f"incoq {name}", advance, tasks)
 
     def _write_log(self, batch: Batch, number: int, attempt: str) -> Entry:
         path = self.store.place("log", number, attempt, ".parquet")
@@ -156,28 +157,52 @@ class Pipeline:
 
     # -- the whole ---------------------------------------------------------------------------------
 
-    def bootstrap(self, folder: Path | None, partitions: int) -> Manifest:
-        """Make the base of relation tables and answer all that is demanded: batch 0."""
-        frames = [self.spark.createDataFrame([], SCHEMA)]
-        if folder is not None:
-            for relation, path in find_tables(folder, self.deployment).items():
-                frames.append(encode(read_table(self.spark, path), relation, self.deployment))
-        rows = frames[0]
-        for frame in frames[1:]:
-            rows = rows.unionByName(frame)
+    def init(self, partitions: int) -> Manifest:
+        """Begin with nothing."""
+        return self.begin(lambda place: place.mkdir(), partitions)
+
+    def begin(self, write: Callable[[Path], None], partitions: int) -> Manifest:
+        """Have the base written and answer all that it demands: batch 0."""
         attempt = token()
-        base = self._write_base(rows, 0, attempt)
+        path = self.store.place("base", 0, attempt)
+        write(self.store.path / path)
+        base = Entry(0, path, write_index(self.store.path / path), attempt)
         manifest = Manifest(partitions, 0, attempt, base)
         outcomes = self._advance(manifest, "bootstrap: answer the demand", from_scratch=True)
         manifest = replace(manifest, feed=(_feed(manifest, outcomes),))
-        self.store.commit(with_total(manifest, changes=sum(o.changes for o in outcomes)))
+        manifest = with_total(manifest, changes=sum(o.changes for o in outcomes))
+        self.store.commit(manifest)
         return manifest
 
-    def _write_base(self, rows: Any, batch: int, attempt: str) -> Entry:
-        self.spark.sparkContext.setJobDescription(f"incoq batch {batch}: write the base")
-        path = self.store.place("base", batch, attempt)
-        write_base(rows, self.store.path / path)
-        return Entry(batch, path, write_index(self.store.path / path), attempt)
+    def compact(self) -> Manifest:
+        """Fold the log into the base and the feed into the results; no answer changes."""
+        manifest = self.store.manifest()
+        attempt = token()
+        if manifest.log:
+            manifest = self._fold_log(manifest, attempt)
+        manifest = self._fold_feed(manifest, attempt)
+        self.step("before commit")
+        self.store.commit(manifest)
+        self.store.sweep(manifest)
+        return manifest
+
+    def _fold_log(self, manifest: Manifest, attempt: str) -> Manifest:
+        path = self.store.place("base", manifest.batch, attempt)
+        (self.store.path / path).mkdir()
+        tasks = fold_tasks(self.store.path, manifest.base, manifest.log, path)
+        self.run(f"incoq batch {manifest.batch}: compact", fold, tasks)
+        rows = write_index(self.store.path / path)
+        # It has the token of the last batch in it: an engine that has seen that batch has seen this base.
+        base = Entry(manifest.batch, path, rows, manifest.log[-1].token)
+        return replace(manifest, base=base, log=())
+
+    def _fold_feed(self, manifest: Manifest, attempt: str) -> Manifest:
+        table = net_results(self.store, manifest)
+        path = self.store.place("results", manifest.batch, attempt, ".parquet")
+        table = table.append_column("delta", pa.array([1] * len(table), pa.int8()))
+        _write(table.cast(FEED), self.store.path / path)
+        results = Entry(manifest.batch, path, len(table), attempt, (path,))
+        return replace(manifest, results=results, feed=())
 
 
 def digest(deployment: Deployment) -> str:

@@ -18,12 +18,24 @@ from incoq.spark.worker import FEED
 
 def result_lines(store: Store, query: str) -> Iterator[str]:
     """The answers of a query as of the last committed batch, as sorted JSON lines."""
-    table = net_results(store, store.manifest(), query)
+    table = committed_results(store, query)
     lines = [
         f'{{"params": {params}, "result": {result}}}'
         for params, result in zip(table["params"].to_pylist(), table["result"].to_pylist(), strict=True)
     ]
     yield from sorted(lines)
+
+
+def committed_results(store: Store, query: str | None = None) -> Any:
+    """The answers as of the last committed batch, while others may commit and compact."""
+    for _ in range(100):
+        manifest = store.manifest()
+        try:
+            return net_results(store, manifest, query)
+        except FileNotFoundError:  # compacted meanwhile: the manifest is another one now
+            if store.manifest() == manifest:
+                raise
+    raise StoreError(f"{store.path} changes too fast to be read")
 
 
 def net_results(store: Store, manifest: Manifest, query: str | None = None) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,18 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     for key, value in (default_settings(master) | settings).items():
         builder = builder.config(key, str(value))
     return builder.getOrCreate()
+
+
+def runner(spark: Any) -> Any:
+    """Runs functions on Spark: one named job, one task for each argument."""
+
+    def run(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+        if not tasks:
+            return []
+        spark.sparkContext.setJobDescription(name)
+        return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
+
+    return run
 
 
 def default_settings(master: str) -> dict[str, str]:

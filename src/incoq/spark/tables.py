@@ -21,7 +21,8 @@ from incoq.spark.values import as_key, as_text
 
 SUFFIXES = (".parquet", ".csv", ".json", ".jsonl")
 _ROW_GROUP = 512 * 1024  # bytes before compression: what one look-up reads
-_ROWS_PER_FILE = 4_000_000
+_ROWS_PER_FILE = 1_000_000
+_SMALL = 8 * 1024 * 1024  # bytes: not worth a sample to divide it by
 SCHEMA = "rel string, o string, k string, x string"
 
 
@@ -171,13 +172,30 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def write_base(rows: Any, place: Path) -> None:
+def write_tables(spark: Any, folder: Path, deployment: Deployment, place: Path) -> None:
+    """Write the tables of a directory as a base."""
+    tables = find_tables(folder, deployment)
+    frames = [encode(read_table(spark, path), relation, deployment) for relation, path in tables.items()]
+    rows = spark.createDataFrame([], SCHEMA)
+    for frame in frames:
+        rows = rows.unionByName(frame)
+    spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
+    write_base(rows, place, small=sum(map(_size, tables.values())) < _SMALL)
+
+
+def _size(path: Path) -> int:
+    return sum(map(_size, path.iterdir())) if path.is_dir() else path.stat().st_size
+
+
+def write_base(rows: Any, place: Path, small: bool = False) -> None:
     """Sort rows by relation and owner, and write them so that look-ups read little."""
-    spark = rows.sparkSession
-    wanted = max(spark.sparkContext.defaultParallelism, 1 + rows.count() // _ROWS_PER_FILE)
+    if small:
+        spread = rows.coalesce(1)
+    else:
+        wanted = max(rows.sparkSession.sparkContext.defaultParallelism, 1 + rows.count() // _ROWS_PER_FILE)
+        spread = rows.repartitionByRange(wanted, "rel", "o")
     (
-        rows.repartitionByRange(wanted, "rel", "o")
-        .sortWithinPartitions("rel", "o", "k")
+        spread.sortWithinPartitions("rel", "o", "k")
         .write.partitionBy("rel")
         .option("parquet.block.size", _ROW_GROUP)
         .option("parquet.page.size", _ROW_GROUP // 4)

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, Engine
-from incoq.spark.lookup import Lookup, read_log
+from incoq.spark.lookup import Lookup, log_of
 from incoq.spark.store import Entry
 
 FEED = pa.schema(
@@ -64,10 +64,10 @@ class Outcome:
 class _Hosted:
     engine: Engine
     program: str
-    seen: tuple[str, ...]  # tokens of the base and of the batches
+    seen: str  # the token of the last batch
 
 
-_ENGINES: dict[tuple[str, int, int], _Hosted] = {}
+ENGINES: dict[tuple[str, int, int], _Hosted] = {}
 
 
 @lru_cache(maxsize=4)
@@ -85,14 +85,13 @@ def advance(task: Task) -> Outcome:
     """Do a task; run by Spark on whatever worker is free."""
     started = time.perf_counter()
     place = task.store, task.partition, task.partitions
-    wanted = (task.base.token, *(entry.token for entry in task.log))
-    hosted = _ENGINES.pop(place, None)  # put back when all went well
+    wanted = [task.base.token, *(entry.token for entry in task.log)]
+    hosted = ENGINES.pop(place, None)  # put back when all went well
     usable = (
         hosted is not None
         and not task.from_scratch
         and hosted.program == task.program
-        and len(hosted.seen) < len(wanted)
-        and hosted.seen == wanted[: len(hosted.seen)]
+        and hosted.seen in wanted[:-1]
     )
     fetched = routed = replayed = 0
     if not usable:
@@ -102,17 +101,19 @@ def advance(task: Task) -> Outcome:
             hosted.engine.report()
     assert hosted is not None
     engine = hosted.engine
-    pending = task.log[len(hosted.seen) - 1 :]
+    pending = task.log[wanted.index(hosted.seen) :]
     for number, entry in enumerate(pending):
         if number:
             engine.report()
             replayed += 1
         routed = _apply(engine, task, entry)
         fetched += _satisfy(engine, _lookup(task, entry.batch))
-    hosted.seen = wanted
+        if engine.refused:
+            engine = hosted.engine = _reloaded(engine, _lookup(task, entry.batch))
+    hosted.seen = wanted[-1]
     changes = engine.report()
     file = _write_feed(task, changes)
-    _ENGINES[place] = hosted
+    ENGINES[place] = hosted
     return Outcome(
         task.partition, routed, fetched, len(changes), file, not usable, replayed, len(engine.demanded),
         sum(map(len, engine.loaded.values())), time.perf_counter() - started,
@@ -132,12 +133,14 @@ def _build(task: Task, log: tuple[Entry, ...]) -> tuple[_Hosted, int]:
         if partition_of(params, task.partitions) == task.partition:
             engine.demand(query, params, True)
     fetched = _satisfy(engine, lookup)
-    return _Hosted(engine, task.program, (task.base.token, *(e.token for e in log))), fetched
+    if engine.refused:
+        engine = _reloaded(engine, lookup)
+    return _Hosted(engine, task.program, log[-1].token if log else task.base.token), fetched
 
 
 def _apply(engine: Engine, task: Task, entry: Entry) -> int:
     """Apply a batch: demand that ends, changes of what is loaded, demand that begins."""
-    table = read_log(Path(task.store) / entry.path)
+    table = log_of(Path(task.store) / entry.path)
     rows = list(zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True))
     demand = [
         (relation.removeprefix(DEMAND), params, present)
@@ -162,6 +165,19 @@ def _satisfy(engine: Engine, lookup: Lookup) -> int:
         fetched += len(rows)
         engine.apply(rows)
     return fetched
+
+
+def _reloaded(engine: Engine, lookup: Lookup) -> Engine:
+    """The same engine with everything loaded first. While its data arrives, an engine may see what the whole
+    data does not show, and refuse it; what is refused even so is a fault of the program."""
+    fresh = Engine(engine.deployment, engine.code)
+    needs = engine.everything()
+    fresh.preload(needs, lookup.fetch(needs))
+    for query, params in engine.demanded:
+        fresh.demand(query, params, True)
+    _satisfy(fresh, lookup)
+    fresh.succeed(engine)
+    return fresh
 
 
 def _write_feed(task: Task, changes: list[tuple[str, str, str, int]]) -> str:
