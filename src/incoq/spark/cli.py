@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from incoq.spark.deployment import Deployment
     from incoq.spark.pipeline import Pipeline, Progress
+    from incoq.spark.store import Store
 
 STORE = click.option(
     "--store", required=True, type=click.Path(path_type=Path), help="The directory that holds the pipeline."
@@ -55,20 +57,15 @@ def bootstrap(program: Path, store: Path, folder: Path, partitions: int | None, 
     """Compile PROGRAM, load the tables of a directory and answer what they demand."""
     with _reported(program):
         from incoq.spark.deployment import deploy
-        from incoq.spark.session import parallelism, runner, session
-        from incoq.spark.store import Store, StoreError
+        from incoq.spark.session import parallelism, runner
 
-        place = Store(store)
         deployment = deploy(program)
-        with place.locked():
-            if place.exists:
-                raise StoreError(f"{store} holds a pipeline already; choose another place")
-            place.deploy(deployment)
+        with _new_store(store, deployment) as place:
             from incoq.spark.pipeline import Pipeline
             from incoq.spark.tables import find_tables, write_tables
 
             find_tables(folder, deployment)  # say what is wrong before Spark starts
-            with _session(session(f"incoq bootstrap {program.name}", master)) as running:
+            with _session(f"incoq bootstrap {program.name}", master) as running:
                 manifest = Pipeline(place, runner(running)).begin(
                     partial(write_tables, running, folder, deployment), partitions or parallelism(master)
                 )
@@ -100,6 +97,62 @@ def run(store: Path, changes: Path, once: bool, every: float, master: str) -> No
 
 
 @spark.command()
+@click.argument("program", type=click.Path(path_type=Path))
+@STORE
+@PARTITIONS
+def init(program: Path, store: Path, partitions: int | None) -> None:
+    """Compile PROGRAM and make an empty store for it; changes bring the data."""
+    with _reported(program):
+        from incoq.spark.deployment import deploy
+        from incoq.spark.pipeline import Pipeline
+        from incoq.spark.session import in_process, parallelism
+
+        with _new_store(store, deploy(program)) as place:
+            Pipeline(place, in_process).init(partitions or parallelism("local[*]"))
+        click.echo(f"{store} is ready for changes", err=True)
+
+
+@spark.command()
+@STORE
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(store: Path, as_json: bool) -> None:
+    """Say where the pipeline is: batches, events, rejected ones, sizes."""
+    with _reported(store):
+        import json
+
+        from incoq.spark.status import status_of, status_text
+        from incoq.spark.store import Store
+
+        found = status_of(Store(store))
+        click.echo(json.dumps(found, indent=2) if as_json else status_text(found), nl=as_json)
+
+
+@spark.command()
+@STORE
+@MASTER
+def compact(store: Path, master: str) -> None:
+    """Fold the log into the base and the change feed into the results."""
+    with _reported(store), _pipeline(store, master, f"incoq compact {store.name}") as pipeline:
+        manifest = pipeline.compact()
+        click.echo(f"the base holds {manifest.base.rows} rows as of batch {manifest.batch}", err=True)
+
+
+@spark.command()
+@STORE
+@MASTER
+def verify(store: Path, master: str) -> None:
+    """Compute all answers anew and compare them with the results; status 1 where they differ."""
+    with _reported(store), _pipeline(store, master, f"incoq verify {store.name}") as pipeline:
+        differences = pipeline.verify()
+        for line in differences[:20]:
+            click.echo(line)
+        if differences:
+            click.echo(f"{len(differences)} rows differ", err=True)
+            sys.exit(1)
+        click.echo("the results are what the data says", err=True)
+
+
+@spark.command()
 @STORE
 @click.option("--query", required=True, help="The query whose answers to show.")
 @click.option("--format", "form", type=click.Choice(["jsonl"]), default="jsonl", show_default=True)
@@ -116,7 +169,7 @@ def results(store: Path, query: str, form: str) -> None:
 @contextmanager
 def _pipeline(store: Path, master: str, name: str) -> Iterator[Pipeline]:
     """The pipeline of a store, with the store to itself."""
-    from incoq.spark.session import runner, session
+    from incoq.spark.session import runner
     from incoq.spark.store import Store
 
     place = Store(store)
@@ -124,16 +177,37 @@ def _pipeline(store: Path, master: str, name: str) -> Iterator[Pipeline]:
     with place.locked():
         from incoq.spark.pipeline import Pipeline
 
-        with _session(session(name, master)) as running:
+        with _session(name, master) as running:
             yield Pipeline(place, runner(running), _show)
 
 
 @contextmanager
-def _session(running: Any) -> Iterator[Any]:
+def _new_store(store: Path, deployment: Deployment) -> Iterator[Store]:
+    """A store that holds the program and nothing else yet."""
+    from incoq.spark.store import Store, StoreError
+
+    place = Store(store)
+    with place.locked():
+        if place.exists:
+            raise StoreError(f"{store} holds a pipeline already; choose another place")
+        place.deploy(deployment)
+        yield place
+
+
+@contextmanager
+def _session(name: str, master: str) -> Iterator[Any]:
+    """A Spark session for one command; one that runs already is used, and goes on."""
+    from pyspark.sql import SparkSession
+
+    from incoq.spark.session import session
+
+    before = SparkSession.getActiveSession()
+    running = session(name, master)
     try:
         yield running
     finally:
-        running.stop()
+        if before is None:
+            running.stop()
 
 
 def _show(progress: Progress) -> None:

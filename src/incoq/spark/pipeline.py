@@ -186,6 +186,18 @@ class Pipeline:
         self.store.sweep(manifest)
         return manifest
 
+    def verify(self) -> list[str]:
+        """Answer everything anew from the base relations; the rows in which the results differ."""
+        manifest = self.store.manifest()
+        attempt = replace(manifest, token=token())
+        outcomes = self._advance(attempt, f"batch {manifest.batch}: verify", from_scratch=True)
+        anew = replace(manifest, results=None, feed=(_feed(attempt, outcomes),))
+        found, expected = (_lines(net_results(self.store, m)) for m in (manifest, anew))
+        self.store.sweep(manifest)
+        return sorted(
+            [f"missing: {row}" for row in expected - found] + [f"wrong: {row}" for row in found - expected]
+        )
+
     def _fold_log(self, manifest: Manifest, attempt: str) -> Manifest:
         path = self.store.place("base", manifest.batch, attempt)
         (self.store.path / path).mkdir()
@@ -216,6 +228,10 @@ def _is_change_file(path: Path) -> bool:
 
 def _taken(source: str, name: str, manifest: Manifest) -> Manifest:
     return replace(manifest, sources={**manifest.sources, source: [*manifest.sources.get(source, ()), name]})
+
+
+def _lines(table: Any) -> set[str]:
+    return {f"{r['query']} {r['params']} {r['result']}" for r in table.to_pylist()}
 
 
 def _feed(manifest: Manifest, outcomes: list[Outcome]) -> Entry:

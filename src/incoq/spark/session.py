@@ -47,6 +47,11 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     return builder.getOrCreate()
 
 
+def in_process(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+    """Runs functions here, one after the other."""
+    return [function(task) for task in tasks]
+
+
 def runner(spark: Any) -> Any:
     """Runs functions on Spark: one named job, one task for each argument."""
 

@@ -29,6 +29,7 @@ from incoq.spark import worker
 from incoq.spark.deployment import deploy_source
 from incoq.spark.pipeline import Pipeline, Runner
 from incoq.spark.results import result_lines
+from incoq.spark.session import in_process
 from incoq.spark.store import Store
 from incoq.spark.values import as_key, shown
 from incoq.testing.random_programs import program as random_program
@@ -386,11 +387,6 @@ class Difference(AssertionError):  # noqa: N818  # what was found, not what went
     """The pipeline answers otherwise than straightforward evaluation."""
 
 
-def in_process(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-    """Runs tasks here."""
-    return [function(task) for task in tasks]
-
-
 def run_shape(
     shape: Shape, batches: int, partitions: int, seed: int, folder: Path, run: Runner = in_process
 ) -> str:
@@ -457,7 +453,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--spark", metavar="MASTER", help="run the tasks on this Spark, local[2] say")
     chosen = parser.parse_args(arguments)
     counts = [int(p) for p in chosen.partitions.split(",")]
-    run = in_process
+    run: Runner = in_process
     if chosen.spark:
         from incoq.spark.session import runner, session
 
