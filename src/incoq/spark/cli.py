@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from incoq.spark.deployment import Deployment
+    from incoq.spark.mapping import Mapping
     from incoq.spark.pipeline import Pipeline, Progress
     from incoq.spark.store import Store
 
@@ -20,6 +21,9 @@ STORE = click.option(
     "--store", required=True, type=click.Path(path_type=Path), help="The directory that holds the pipeline."
 )
 MASTER = click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+MAPPING = click.option(
+    "--mapping", type=click.Path(path_type=Path), help="How classes map to tables: a TOML or JSON file."
+)
 PARTITIONS = click.option(
     "--partitions",
     type=click.IntRange(min=1),
@@ -51,9 +55,12 @@ def _is_installed(name: str) -> bool:
     type=click.Path(path_type=Path),
     help="The directory of relation tables.",
 )
+@MAPPING
 @PARTITIONS
 @MASTER
-def bootstrap(program: Path, store: Path, folder: Path, partitions: int | None, master: str) -> None:
+def bootstrap(
+    program: Path, store: Path, folder: Path, mapping: Path | None, partitions: int | None, master: str
+) -> None:
     """Compile PROGRAM, load the tables of a directory and answer what they demand."""
     with _reported(program):
         from incoq.spark.deployment import deploy
@@ -64,10 +71,12 @@ def bootstrap(program: Path, store: Path, folder: Path, partitions: int | None, 
             from incoq.spark.pipeline import Pipeline
             from incoq.spark.tables import find_tables, write_tables
 
-            find_tables(folder, deployment)  # say what is wrong before Spark starts
+            mapped = _mapped(place, mapping, deployment)
+            find_tables(folder, deployment, mapped)  # say what is wrong before Spark starts
             with _session(f"incoq bootstrap {program.name}", master) as running:
                 manifest = Pipeline(place, runner(running)).begin(
-                    partial(write_tables, running, folder, deployment), partitions or parallelism(master)
+                    partial(write_tables, running, folder, deployment, mapped),
+                    partitions or parallelism(master),
                 )
         rows = sum(entry.rows for entry in manifest.feed)
         click.echo(f"{manifest.base.rows} rows loaded, {rows} results", err=True)
@@ -99,15 +108,18 @@ def run(store: Path, changes: Path, once: bool, every: float, master: str) -> No
 @spark.command()
 @click.argument("program", type=click.Path(path_type=Path))
 @STORE
+@MAPPING
 @PARTITIONS
-def init(program: Path, store: Path, partitions: int | None) -> None:
+def init(program: Path, store: Path, mapping: Path | None, partitions: int | None) -> None:
     """Compile PROGRAM and make an empty store for it; changes bring the data."""
     with _reported(program):
         from incoq.spark.deployment import deploy
         from incoq.spark.pipeline import Pipeline
         from incoq.spark.session import in_process, parallelism
 
-        with _new_store(store, deploy(program)) as place:
+        deployment = deploy(program)
+        with _new_store(store, deployment) as place:
+            _mapped(place, mapping, deployment)
             Pipeline(place, in_process).init(partitions or parallelism("local[*]"))
         click.echo(f"{store} is ready for changes", err=True)
 
@@ -192,6 +204,19 @@ def _new_store(store: Path, deployment: Deployment) -> Iterator[Store]:
             raise StoreError(f"{store} holds a pipeline already; choose another place")
         place.deploy(deployment)
         yield place
+
+
+def _mapped(store: Store, path: Path | None, deployment: Deployment) -> Mapping | None:
+    """The mapping that the user declared, kept in the store."""
+    import json
+
+    from incoq.spark.mapping import read_mapping
+
+    if path is None:
+        return None
+    mapping = read_mapping(path, deployment)
+    store.write_text("mapping.json", json.dumps(mapping.source))
+    return mapping
 
 
 @contextmanager

@@ -10,7 +10,7 @@ cannot be understood is rejected with its reason, and the rest goes on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,10 @@ class Fault(ValueError):  # noqa: N818  # of the event, not of ours
 class Reader:
     """Checks events against the relations of a program."""
 
-    def __init__(self, deployment: Deployment) -> None:
+    def __init__(
+        self, deployment: Deployment, of_table: Callable[[dict[str, Any]], list[Row]] | None = None
+    ) -> None:
+        self.of_table = of_table  # what a changed row of a mapped table is
         self.fields = {f"field_{f}" for f in (*deployment.fields, *deployment.other_fields)}
         self.globals = set(deployment.globals)
         self.arity = {DEMAND + q.name: len(q.demand) for q in deployment.queries}
@@ -55,7 +58,7 @@ class Reader:
     def read(self, lines: Iterable[str], after: int | None) -> Batch:
         """The rows of a batch of JSON lines; sequence numbers up to `after` have been seen before."""
         batch = Batch(last=after)
-        events: list[tuple[int, str, Row]] = []
+        events: list[tuple[int, str, list[Row]]] = []
         for line in lines:
             if not line or line.isspace():
                 continue
@@ -65,27 +68,23 @@ class Reader:
                 batch.rejected.append(Rejected("not a line of JSON", line))
                 continue
             try:
-                events.append((self._sequence(event), line, self.row(event)))
+                events.append((self._sequence(event), line, self._rows(event)))
             except Fault as fault:
                 batch.rejected.append(Rejected(str(fault), line))
         events.sort(key=_by_sequence)
         found: dict[tuple[str, str, str], Row] = {}
         last = after
-        for sequence, line, row in events:
+        for sequence, line, rows in events:
             if last is not None and sequence <= last:
                 batch.rejected.append(Rejected(f"sequence {sequence} was seen before (up to {last})", line))
                 continue
             last = sequence
             batch.events += 1
-            found[row[:3]] = row
-            if not row[4] and row[0] in (MEMBER, ITEM):
-                found[row[0], row[1], ""] = (
-                    row[0],
-                    row[1],
-                    "",
-                    None,
-                    True,
-                )  # it stays a set, if an empty one
+            for row in rows:
+                relation, owner = row[:2]
+                found[row[:3]] = row
+                if not row[4] and relation in (MEMBER, ITEM):  # it stays a set, if an empty one
+                    found[relation, owner, ""] = (relation, owner, "", None, True)
         batch.rows, batch.last = list(found.values()), last
         return batch
 
@@ -96,6 +95,14 @@ class Reader:
         if sequence.__class__ is not int:
             raise Fault("`seq` is a whole number" if "seq" in event else "`seq` is missing")
         return int(sequence)
+
+    def _rows(self, event: dict[str, Any]) -> list[Row]:
+        if self.of_table is None or "table" not in event:
+            return [self.row(event)]
+        try:
+            return self.of_table(event)
+        except NotAValue as fault:
+            raise Fault(str(fault)) from None
 
     def row(self, event: dict[str, Any]) -> Row:
         """The row that an event stands for; `Fault` where it stands for none."""
@@ -136,7 +143,7 @@ class Reader:
         raise Fault(f"unknown relation {relation!r:.80}")
 
 
-def _by_sequence(event: tuple[int, str, Row]) -> int:
+def _by_sequence(event: tuple[int, str, list[Row]]) -> int:
     return event[0]
 
 

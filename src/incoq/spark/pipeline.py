@@ -27,6 +27,7 @@ from incoq.spark.compaction import fold, fold_tasks
 from incoq.spark.deployment import Deployment
 from incoq.spark.events import Batch, Reader
 from incoq.spark.lookup import write_index
+from incoq.spark.mapping import RowReader, make_mapping
 from incoq.spark.results import net_results
 from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total
 from incoq.spark.worker import FEED, Outcome, Task, advance
@@ -68,7 +69,8 @@ class Pipeline:
         self.store, self.run, self.watch, self.step = store, run, watch, step
         self.deployment = store.deployment()
         self.program = digest(self.deployment)
-        self.reader = Reader(self.deployment)
+        mapping = store.mapping()
+        self.reader = Reader(self.deployment, RowReader(make_mapping(mapping)).rows if mapping else None)
 
     # -- batches -----------------------------------------------------------------------------------
 

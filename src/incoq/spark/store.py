@@ -1,7 +1,7 @@
 """The store: a directory that all nodes see, and one file in it that says what is committed.
 
     manifest.json    the last committed batch, and the files that make it up; replaced atomically
-    engine.json      the compiled program
+    engine.json      the compiled program; mapping.json, where tables are mapped to it
     base/            base relations, sorted, Parquet: rel=field_loc/part-....parquet (o, k, x)
     log/             one file of changes a batch, since the base was written (rel, o, k, x, p)
     feed/            how the answers changed, one directory a batch (query, params, result, delta)
@@ -111,6 +111,11 @@ class Store:
 
     def deploy(self, deployment: Deployment) -> None:
         self.write_text("engine.json", json.dumps(deployment.as_json()))
+
+    def mapping(self) -> dict[str, Any]:
+        """The declared mapping of tables; empty where relations come as they are."""
+        path = self.path / "mapping.json"
+        return dict(json.loads(path.read_text())) if path.is_file() else {}
 
     def write_text(self, name: str, text: str) -> None:
         """Replace a file atomically and for good."""

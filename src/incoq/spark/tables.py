@@ -16,6 +16,7 @@ from typing import Any
 
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
+from incoq.spark.mapping import Mapping, mapped_frames
 from incoq.spark.store import StoreError
 from incoq.spark.values import as_key, as_text
 
@@ -26,8 +27,8 @@ _SMALL = 8 * 1024 * 1024  # bytes: not worth a sample to divide it by
 SCHEMA = "rel string, o string, k string, x string"
 
 
-def find_tables(folder: Path, deployment: Deployment) -> dict[str, Path]:
-    """The tables of a directory by the relation that each is."""
+def find_tables(folder: Path, deployment: Deployment, mapping: Mapping | None = None) -> dict[str, Path]:
+    """The tables of a directory by the relation, or the mapped table, that each is."""
     if not folder.is_dir():
         raise StoreError(f"{folder} is not a directory")
     found: dict[str, Path] = {}
@@ -37,6 +38,13 @@ def find_tables(folder: Path, deployment: Deployment) -> dict[str, Path]:
         if path.stem in found:
             raise StoreError(f"{path.stem} is there twice: {found[path.stem].name} and {path.name}")
         found[path.stem] = path
+    if mapping is not None:
+        missing = sorted(mapping.columns().keys() - found.keys())
+        if missing:
+            raise StoreError(
+                f"{folder}: there is no table {missing[0]}; there is {', '.join(found) or 'none'}"
+            )
+        return {name: path for name, path in found.items() if name in mapping.columns()}
     known = known_relations(deployment)
     for name, path in found.items():
         if name not in known:
@@ -172,15 +180,30 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def write_tables(spark: Any, folder: Path, deployment: Deployment, place: Path) -> None:
+def write_tables(
+    spark: Any, folder: Path, deployment: Deployment, mapping: Mapping | None, place: Path
+) -> None:
     """Write the tables of a directory as a base."""
-    tables = find_tables(folder, deployment)
-    frames = [encode(read_table(spark, path), relation, deployment) for relation, path in tables.items()]
+    tables = find_tables(folder, deployment, mapping)
+    frames = {name: read_table(spark, path) for name, path in tables.items()}
+    write_frames(spark, frames, deployment, mapping, place, small=sum(map(_size, tables.values())) < _SMALL)
+
+
+def write_frames(
+    spark: Any,
+    frames: dict[str, Any],
+    deployment: Deployment,
+    mapping: Mapping | None,
+    place: Path,
+    small: bool = False,
+) -> None:
+    """Write DataFrames as a base: relations by their names, or mapped tables by theirs."""
+    relations = mapped_frames(mapping, frames) if mapping else frames.items()
     rows = spark.createDataFrame([], SCHEMA)
-    for frame in frames:
-        rows = rows.unionByName(frame)
+    for relation, frame in relations:
+        rows = rows.unionByName(encode(frame, relation, deployment))
     spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
-    write_base(rows, place, small=sum(map(_size, tables.values())) < _SMALL)
+    write_base(rows, place, small)
 
 
 def _size(path: Path) -> int:
