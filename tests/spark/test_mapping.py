@@ -125,7 +125,7 @@ def test_mapped_tables_are_loaded_as_they_are(spark: Any, tmp_path: Path) -> Non
         ('table = "users"\n', "", "classes.User: no `table`"),
         ("prefix", "prefx", "classes.User: `prefx` is not known; there is table, id, prefix"),
         ('member = "fan", ', "", "classes.User.sets.followers: a set has `column`, or `table`,"),
-        ('class = "Group"', 'class = "Grp"', "demand.nyc_fans.columns: no class Grp is mapped; there is User"),
+        ('class = "Group"', 'class = "Grp"', "demand.nyc_fans.columns: no class Grp is mapped"),
         (', { column = "grp", class = "Group" }', "", "demand.nyc_fans: 2 columns are needed, not 1"),
         ("[demand.nyc_fans]", "[demand.fans]", "fans is no query and no global set of the program"),
         ("[classes.User]", "[classes.User", "mapping.toml: "),

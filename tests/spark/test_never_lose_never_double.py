@@ -91,6 +91,17 @@ def test_killed_while_compacting_nothing_is_lost(tmp_path: Path) -> None:
     ]
 
 
+def test_the_feed_is_kept_for_some_batches_and_its_end_is_told(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    made.run_directory(change_files(tmp_path / "changes"))
+    whole = feed(made.store)
+    made.compact(keep_feed=2)
+    assert feed(made.store) == [row for row in whole if row[4] > 3]
+    assert list(feed_rows(made.store, after=4)) == [row for row in feed_rows(made.store) if row[4] == 5]
+    with pytest.raises(StoreError, match="the feed before batch 4 is gone"):
+        list(feed_rows(made.store, after=2))
+
+
 def test_a_second_driver_is_refused(tmp_path: Path) -> None:
     made = pipeline(tmp_path)
     with (

@@ -141,11 +141,15 @@ def status(store: Path, as_json: bool) -> None:
 
 @spark.command()
 @STORE
+@click.option(
+    "--keep-feed", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
+    help="Keep the change feed of the last N batches for those who follow it.",
+)  # fmt: skip
 @MASTER
-def compact(store: Path, master: str) -> None:
+def compact(store: Path, keep_feed: int, master: str) -> None:
     """Fold the log into the base and the change feed into the results."""
     with _reported(store), _pipeline(store, master, f"incoq compact {store.name}") as pipeline:
-        manifest = pipeline.compact()
+        manifest = pipeline.compact(keep_feed)
         click.echo(f"the base holds {manifest.base.rows} rows as of batch {manifest.batch}", err=True)
 
 

@@ -32,6 +32,7 @@ from incoq.spark.results import net_results
 from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total
 from incoq.spark.worker import FEED, Outcome, Task, advance
 
+KEEP_FEED = 100  # batches
 Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
 
 LOG = pa.schema(
@@ -176,13 +177,16 @@ class Pipeline:
         self.store.commit(manifest)
         return manifest
 
-    def compact(self) -> Manifest:
-        """Fold the log into the base and the feed into the results; no answer changes."""
+    def compact(self, keep_feed: int = KEEP_FEED) -> Manifest:
+        """Fold the log into the base and the feed into the results; no answer changes.
+
+        The feed of the last `keep_feed` batches stays, for those who follow it.
+        """
         manifest = self.store.manifest()
         attempt = token()
         if manifest.log:
             manifest = self._fold_log(manifest, attempt)
-        manifest = self._fold_feed(manifest, attempt)
+        manifest = self._fold_feed(manifest, attempt, keep_feed)
         self.step("before commit")
         self.store.commit(manifest)
         self.store.sweep(manifest)
@@ -210,13 +214,15 @@ class Pipeline:
         base = Entry(manifest.batch, path, rows, manifest.log[-1].token)
         return replace(manifest, base=base, log=())
 
-    def _fold_feed(self, manifest: Manifest, attempt: str) -> Manifest:
+    def _fold_feed(self, manifest: Manifest, attempt: str, keep: int) -> Manifest:
         table = net_results(self.store, manifest)
         path = self.store.place("results", manifest.batch, attempt, ".parquet")
         table = table.append_column("delta", pa.array([1] * len(table), pa.int8()))
         _write(table.cast(FEED), self.store.path / path)
         results = Entry(manifest.batch, path, len(table), attempt, (path,))
-        return replace(manifest, results=results, feed=())
+        first = max(manifest.feed_from, manifest.batch - keep + 1)
+        kept = tuple(entry for entry in manifest.feed if entry.batch >= first)
+        return replace(manifest, results=results, feed=kept, feed_from=first)
 
 
 def digest(deployment: Deployment) -> str:

@@ -43,7 +43,9 @@ def net_results(store: Store, manifest: Manifest, query: str | None = None) -> A
     known = [q.name for q in store.deployment().queries]
     if query is not None and query not in known:
         raise StoreError(f"no query is called {query}; the program has {', '.join(known)}")
-    files = [f for e in (manifest.results, *manifest.feed) if e is not None for f in e.files]
+    folded = manifest.results.batch if manifest.results is not None else -1
+    newer = [entry for entry in manifest.feed if entry.batch > folded]
+    files = [f for e in (manifest.results, *newer) if e is not None for f in e.files]
     tables = [_read(store, f, query) for f in files]
     rows = pa.concat_tables([FEED.empty_table(), *tables])
     counted = rows.group_by(["query", "params", "result"]).aggregate([("delta", "sum")])
@@ -62,10 +64,15 @@ def _read(store: Store, file: str, query: str | None) -> Any:
     return table if query is None else table.filter(pc.equal(table["query"], query))
 
 
-def feed_rows(store: Store, after: int = -1) -> Iterator[tuple[str, str, str, int, int]]:
-    """The change feed: (query, parameters, result, +1 or -1, batch), of batches after a given one."""
-    for entry in store.manifest().feed:
-        if entry.batch > after:
+def feed_rows(store: Store, after: int | None = None) -> Iterator[tuple[str, str, str, int, int]]:
+    """The change feed: (query, parameters, result, +1 or -1, batch), of batches after a given one, or all kept."""
+    manifest = store.manifest()
+    if after is not None and after + 1 < manifest.feed_from:
+        raise StoreError(
+            f"the feed before batch {manifest.feed_from} is gone: it was folded into the results, and not kept"
+        )
+    for entry in manifest.feed:
+        if after is None or entry.batch > after:
             for file in entry.files:
                 for row in _read(store, file, None).to_pylist():
                     yield row["query"], row["params"], row["result"], row["delta"], entry.batch

@@ -57,6 +57,7 @@ class Manifest:
     base: Entry
     log: tuple[Entry, ...] = ()
     feed: tuple[Entry, ...] = ()
+    feed_from: int = 0  # the first batch whose feed is kept
     results: Entry | None = None
     rejected: tuple[Entry, ...] = ()
     sequence: int | None = None

@@ -426,7 +426,7 @@ def run_shape(
         if rng.random() < 0.2:
             _drop_engines(rng)
         if rng.random() < 0.1:
-            pipeline.compact()
+            pipeline.compact(keep_feed=rng.choice((0, 2, 100)))
     return "ok"
 
 
