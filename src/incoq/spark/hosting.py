@@ -17,7 +17,7 @@ from typing import Any
 
 from incoq.errors import IncoqError
 from incoq.spark.deployment import Deployment, QueryPlan
-from incoq.spark.values import from_text, shown, shown_text
+from incoq.spark.values import as_key, as_text, from_text, shown, shown_text
 
 Row = tuple[str, str, str, str | None, bool]  # relation, owner, key, value, is it there
 MEMBER, ITEM = "member", "item"
@@ -143,6 +143,7 @@ class Engine:
         self.values: dict[str, Any] = {}
         self.set_fields = {f"field_{f}" for f in deployment.set_fields}
         self.demanded: dict[tuple[str, str], tuple[Any, ...]] = {}
+        self.has_released = False
         self.code = code or compile(deployment.code, "<incoq engine>", "exec", dont_inherit=True)
         self._start()
 
@@ -327,6 +328,7 @@ class Engine:
             values = self.demanded.pop((query, params), None)
             if values is not None:
                 self._asked(plan, values, False)
+                self.has_released = True
                 self.end[query](*values)
         elif (query, params) not in self.demanded:
             values = self._combination(plan, params)
@@ -365,6 +367,22 @@ class Engine:
     def everything(self) -> list[tuple[str, str]]:
         """All that is loaded, as needs."""
         return [(relation, str.__str__(o)) for relation, known in self.loaded.items() for o in known]
+
+    def facts(self) -> Iterator[Row]:
+        """All that is known of what is loaded, as rows."""
+        for field in self.deployment.fields:
+            for o in self.loaded[f"field_{field}"].values():
+                if field in o.__dict__:
+                    yield f"field_{field}", str.__str__(o), "", as_text(shown(o.__dict__[field])), True
+        for s in self.loaded[MEMBER].values():
+            if s.is_container:
+                yield MEMBER, str.__str__(s), "", None, True
+            for x in s.content:
+                key, text = as_key(shown(x)), as_text(shown(x))
+                yield MEMBER, str.__str__(s), key, text if text != key else None, True
+        for m in self.loaded[ITEM].values():
+            for k, v in (m.entries or {}).items():
+                yield ITEM, str.__str__(m), as_key(shown(k)), as_text(shown(v)), True
 
     def succeed(self, other: Engine) -> None:
         """Report from now on how the answers differ from those that another engine reported."""

@@ -33,6 +33,7 @@ from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_to
 from incoq.spark.worker import FEED, Outcome, Task, advance
 
 KEEP_FEED = 100  # batches
+SNAPSHOT_EVERY = 20  # batches
 Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
 
 LOG = pa.schema(
@@ -66,7 +67,9 @@ class Pipeline:
         run: Runner,
         watch: Callable[[Progress], None] = lambda progress: None,
         step: Callable[[str], None] = lambda name: None,
+        snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
+        self.snapshot_every = snapshot_every
         self.store, self.run, self.watch, self.step = store, run, watch, step
         self.deployment = store.deployment()
         self.program = digest(self.deployment)
@@ -105,8 +108,14 @@ class Pipeline:
         outcomes: list[Outcome] = []
         if batch.rows:
             changed = replace(changed, log=(*manifest.log, entry))
-            outcomes = self._advance(changed, f"batch {number}: apply {source}")
+            snapshot = number % self.snapshot_every == 0
+            outcomes = self._advance(changed, f"batch {number}: apply {source}", snapshot=snapshot)
             changed = replace(changed, feed=(*manifest.feed, _feed(changed, outcomes)))
+            if snapshot:
+                files = tuple(sorted(o.snapshot for o in outcomes))
+                place = self.store.place("snapshots", number, attempt)
+                rows = sum(o.loaded for o in outcomes)
+                changed = replace(changed, snapshot=Entry(number, place, rows, attempt, files))
         self.step("applied")
         changed = with_total(
             mark(changed), events=batch.events, rejected=len(batch.rejected),
@@ -126,13 +135,16 @@ class Pipeline:
         )  # fmt: skip
         return changed
 
-    def _advance(self, manifest: Manifest, name: str, from_scratch: bool = False) -> list[Outcome]:
+    def _advance(
+        self, manifest: Manifest, name: str, from_scratch: bool = False, snapshot: bool = False
+    ) -> list[Outcome]:
         """One job: every partition to the last batch of the manifest."""
         place = self.store.place("feed", manifest.batch, manifest.token)
+        snapshots = self.store.place("snapshots", manifest.batch, manifest.token) if snapshot else ""
         tasks = [
             Task(
                 str(self.store.path), p, manifest.partitions, self.program, manifest.base, manifest.log,
-                place, from_scratch,
+                place, manifest.snapshot, snapshots, from_scratch,
             )
             for p in range(manifest.partitions)
         ]  # fmt: skip

@@ -65,11 +65,11 @@ def _read(store: Store, file: str, query: str | None) -> Any:
 
 
 def feed_rows(store: Store, after: int | None = None) -> Iterator[tuple[str, str, str, int, int]]:
-    """The change feed: (query, parameters, result, +1 or -1, batch), of batches after a given one, or all kept."""
+    """The change feed: (query, parameters, result, +1 or -1, batch), all that is kept or after a batch."""
     manifest = store.manifest()
     if after is not None and after + 1 < manifest.feed_from:
         raise StoreError(
-            f"the feed before batch {manifest.feed_from} is gone: it was folded into the results, and not kept"
+            f"the feed before batch {manifest.feed_from} is gone: it was folded into the results"
         )
     for entry in manifest.feed:
         if after is None or entry.batch > after:

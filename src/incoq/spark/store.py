@@ -6,6 +6,7 @@
     log/             one file of changes a batch, since the base was written (rel, o, k, x, p)
     feed/            how the answers changed, one directory a batch (query, params, result, delta)
     results/         the answers when the feed was last folded (query, params, result)
+    snapshots/       what the engines held at some batch, one file a partition (rel, o, k, x)
     rejected/        events that were not applied (reason, line)
 
 A file that the manifest does not name does not exist for anybody. So a driver that dies at any moment
@@ -59,6 +60,7 @@ class Manifest:
     feed: tuple[Entry, ...] = ()
     feed_from: int = 0  # the first batch whose feed is kept
     results: Entry | None = None
+    snapshot: Entry | None = None
     rejected: tuple[Entry, ...] = ()
     sequence: int | None = None
     sources: dict[str, list[str]] = field(default_factory=dict)  # directory -> names of files taken
@@ -75,8 +77,8 @@ class Manifest:
             return Entry(**{**found, "files": tuple(found["files"])})
 
         listed = {name: tuple(entry(e) for e in data[name]) for name in ("log", "feed", "rejected")}
-        results = data["results"]
-        return cls(**{**data, **listed, "base": entry(data["base"]), "results": results and entry(results)})
+        single = {name: data[name] and entry(data[name]) for name in ("base", "results", "snapshot")}
+        return cls(**{**data, **listed, **single})
 
 
 class Store:
@@ -158,10 +160,9 @@ class Store:
     def sweep(self, manifest: Manifest) -> int:
         """Delete files that no committed batch names: what attempts left behind, what compaction replaced."""
         named = {manifest.base.path, *(e.path for e in (*manifest.log, *manifest.feed, *manifest.rejected))}
-        if manifest.results is not None:
-            named.add(manifest.results.path)
+        named |= {e.path for e in (manifest.results, manifest.snapshot) if e is not None}
         count = 0
-        for kind in ("base", "log", "feed", "results", "rejected"):
+        for kind in ("base", "log", "feed", "results", "rejected", "snapshots"):
             folder = self.path / kind
             for found in sorted(folder.iterdir()) if folder.is_dir() else ():
                 if f"{kind}/{found.name}" not in named:

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, Engine
 from incoq.spark.lookup import Lookup, log_of
+from incoq.spark.snapshots import load_snapshot, trimmed, write_snapshot
 from incoq.spark.store import Entry
 
 FEED = pa.schema(
@@ -41,6 +42,8 @@ class Task:
     base: Entry
     log: tuple[Entry, ...]
     feed: str  # the directory to write to
+    snapshot: Entry | None = None  # what an engine held at some batch
+    snapshot_to: str = ""  # a directory to write what it holds after this batch
     from_scratch: bool = False  # report all answers, as if there had been none before
 
 
@@ -58,6 +61,7 @@ class Outcome:
     demanded: int
     loaded: int
     seconds: float
+    snapshot: str
 
 
 @dataclass
@@ -113,10 +117,16 @@ def advance(task: Task) -> Outcome:
     hosted.seen = wanted[-1]
     changes = engine.report()
     file = _write_feed(task, changes)
+    snapshot = ""
+    if task.snapshot_to:
+        if engine.has_released:
+            engine = hosted.engine = trimmed(engine)
+        snapshot = f"{task.snapshot_to}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
+        write_snapshot(engine, Path(task.store) / snapshot)
     ENGINES[place] = hosted
     return Outcome(
         task.partition, routed, fetched, len(changes), file, not usable, replayed, len(engine.demanded),
-        sum(map(len, engine.loaded.values())), time.perf_counter() - started,
+        sum(map(len, engine.loaded.values())), time.perf_counter() - started, snapshot,
     )  # fmt: skip
 
 
@@ -125,9 +135,15 @@ def _lookup(task: Task, batch: int) -> Lookup:
 
 
 def _build(task: Task, log: tuple[Entry, ...]) -> tuple[_Hosted, int]:
-    """An engine as of the last of these batches."""
+    """An engine as of the last of these batches, or of a snapshot not after it."""
     deployment, code = _program(task.store, task.program)
     engine = Engine(deployment, code)
+    known = [task.base.token, *(e.token for e in log)]
+    if task.snapshot is not None and task.snapshot.token in known and not task.from_scratch:
+        number = f"part-{task.partition:05d}-"
+        file = next(f for f in task.snapshot.files if Path(f).name.startswith(number))
+        fetched = load_snapshot(engine, Path(task.store) / file)
+        return _Hosted(engine, task.program, task.snapshot.token), fetched
     lookup = Lookup(Path(task.store), task.base, log)
     for query, params in lookup.demand(q.name for q in deployment.queries):
         if partition_of(params, task.partitions) == task.partition:

@@ -401,7 +401,7 @@ def run_shape(
     store = Store(folder / f"store-{seed}")
     store.path.mkdir(parents=True)
     store.deploy(deployment)
-    pipeline = Pipeline(store, run)
+    pipeline = Pipeline(store, run, snapshot_every=3)
     pipeline.init(partitions)
     told: list[str] = []
     for number in range(batches):
