@@ -18,7 +18,7 @@ from pathlib import Path
 
 from incoq.compile import MODES, Compiled, compile_source
 from incoq.errors import CompileError
-from incoq.explain_costs import demand_cost, update_costs
+from incoq.explain.costs import demand_cost, update_costs
 from incoq.growth_counting import HEAP, CountedCode, CountedProgram
 from incoq.ir.invariants import Plan
 from incoq.ir.relational import Kind
