@@ -25,11 +25,12 @@ def page(compiled: Compiled, steps: bool = False) -> str:
     known = {i["name"] for i in data["invariants"]}
     return render(
         "explain.html",
-        title=", ".join(data["files"]),
+        title=title_of(compiled),
         data=data,
         graphs={q["name"]: graph_svg(q["graph"], q["name"]) for q in data["queries"]},
         sources={q["name"]: numbered(q["source"], first=_first_line(q)) for q in data["queries"]},
         functions=[{**f, "listing": _listing(f)} for f in data["maintenance"]],
+        clauses={q["name"]: clauses_of(q["graph"]) for q in data["queries"]},
         maintained=_maintained(data),
         modules=[
             {
@@ -42,6 +43,13 @@ def page(compiled: Compiled, steps: bool = False) -> str:
         ],
         known=known,
     )
+
+
+def title_of(compiled: Compiled) -> str:
+    """The file, or the directory with the number of its modules."""
+    files = [m.filename for m in compiled.program.modules]
+    root = compiled.program.root
+    return files[0] if root is None else f"{root} ({len(files)} modules)"
 
 
 def graph_svg(graph: dict[str, Any], name: str) -> Markup:
@@ -64,15 +72,29 @@ def graph_svg(graph: dict[str, Any], name: str) -> Markup:
         nodes.insert(0, Node(root, "", "demand", demand["relation"]))
         for number, target in enumerate(demand["to"], 1):
             title = f"column {number} of {demand['relation']}"
-            links.append(Link((root,), target, f"{number}", "hyper", f"{name}-demand", title))
-    for number, edge in enumerate(graph["edges"]):
-        kind = "carries" if edge["carries_demand"] else ""
-        label = f"{edge['clause']} {edge['relation']}"
-        if edge["from"]:
+            links.append(Link((root,), (target,), f"{number}", "hyper", f"{name}-demand", title))
+    for clause in clauses_of(graph):
+        kind = "carries" if clause["carries_demand"] else ""
+        label = f"{clause['clause']} {clause['relation']}"
+        key = f"{name}-{clause['clause']}"
+        if clause["from"]:
             links.append(
-                Link(tuple(edge["from"]), edge["to"], label, kind, f"{name}-{number}", edge["filtered"])
+                Link(tuple(clause["from"]), tuple(clause["to"]), label, kind, key, clause["filtered"])
             )
     return draw_graph(nodes, links, name)
+
+
+def clauses_of(graph: dict[str, Any]) -> list[dict[str, Any]]:
+    """The edges of each clause as one: a pattern leads from a set to several variables."""
+    found: dict[int, dict[str, Any]] = {}
+    for edge in graph["edges"]:
+        merged = found.setdefault(
+            edge["clause"], {**edge, "to": [], "projections": [], "carries_demand": False}
+        )
+        merged["to"].append(edge["to"])
+        merged["projections"] += edge["projections"]
+        merged["carries_demand"] |= edge["carries_demand"]
+    return list(found.values())
 
 
 def _first_line(query: dict[str, Any]) -> int:

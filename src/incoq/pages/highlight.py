@@ -23,6 +23,8 @@ def numbered(code: str, notes: Sequence[Markup] = (), prefix: str = "", first: i
     rows = []
     for number, line in enumerate(highlighted(code)):
         note = notes[number] if number < len(notes) else Markup("")
+        if note:
+            note = Markup('<span class="chips">{}</span>').format(note)
         place = Markup(' id="{}{}"').format(prefix, number + first) if prefix else Markup("")
         rows.append(
             Markup('<span class="line"{}><span class="no">{}</span><code>{}</code>{}</span>').format(
