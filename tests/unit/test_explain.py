@@ -201,7 +201,9 @@ def _keys(value: Any) -> set[str]:
 
 
 def test_an_edge_names_the_structures_of_its_own_query_when_filtered() -> None:
-    text = PROGRAM.format(options="") + PROGRAM.format(options="").split("\n\n\n")[2].replace("fans", "others")
+    text = PROGRAM.format(options="") + PROGRAM.format(options="").split("\n\n\n")[2].replace(
+        "fans", "others"
+    )
     for query in explained(text)["queries"]:
         own = {i["name"] for i in explained(text)["invariants"] if i["query"] == query["name"]}
         named = {n for e in query["graph"]["edges"] for n in (*e["indices"], *e["projections"])}

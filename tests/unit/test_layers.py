@@ -19,7 +19,18 @@ LAYERS: list[tuple[str, ...]] = [
     ("invariants",),
     ("codegen", "spark"),
     ("compile",),
-    ("counting", "explain", "loading", "output", "pages", "profile", "stats", "verified_run", "verify"),
+    (
+        "counting",
+        "explain",
+        "growth",
+        "loading",
+        "output",
+        "pages",
+        "profile",
+        "stats",
+        "verified_run",
+        "verify",
+    ),
     ("cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

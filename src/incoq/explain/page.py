@@ -15,8 +15,14 @@ from incoq.pages import render
 from incoq.pages.draw_graph import Link, Node, draw_graph
 from incoq.pages.highlight import numbered
 
-_REMOVES = {"remove", "discard", "pop", "clear", "difference_update", "intersection_update"}
-_ADDS = {"add", "update"}
+# What a mutator ends in, by its name; a name that several containers have leads to the set's.
+_MUTATORS = {
+    **dict.fromkeys(["append", "insert", "extend"], ("List", "put")),
+    **dict.fromkeys(["add", "update"], ("Set", "add")),
+    **dict.fromkeys(
+        ["remove", "discard", "pop", "clear", "difference_update", "intersection_update"], ("Set", "discard")
+    ),
+}
 
 
 def page(compiled: Compiled, steps: bool = False) -> str:
@@ -35,7 +41,7 @@ def page(compiled: Compiled, steps: bool = False) -> str:
         modules=[
             {
                 "file": rewritten.module.filename,
-                "listing": _source(compiled, rewritten.module),
+                "listing": _source(compiled, rewritten.module, {f["function"] for f in data["maintenance"]}),
                 "rewritten": numbered(rewritten.text),
                 "name": f"source-{number}",
             }
@@ -142,32 +148,32 @@ def _maintained(data: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
 # -- the source --------------------------------------------------------------------------------------------
 
 
-def _source(compiled: Compiled, module: Module) -> Markup:
+def _source(compiled: Compiled, module: Module, known: set[str]) -> Markup:
     """A module's text; each query and update leads to the code that stands for it."""
     notes = [Markup("")] * (module.source.count("\n") + 1)
     for line, function in dict.fromkeys(_uses(compiled, module)):
-        notes[line - 1] += Markup('<a class="chip" href="#{}">→ {}</a>').format(_anchor(function), function)
+        if function in known:
+            notes[line - 1] += Markup('<a class="chip" href="#{}">→ {}</a>').format(
+                _anchor(function), function
+            )
     return numbered(module.source, notes)
 
 
 def _uses(compiled: Compiled, module: Module) -> Iterator[tuple[int, str]]:
     """The lines of a module that query or update, with the generated function behind them."""
     support = compiled.support
-    container = support.names["Set"]
     for site in compiled.sites:
         if site.module is module and site.node is not None:
             yield site.node.lineno, support.ask[site.query.name]
-    tracks_sets = any(
-        c.relation.name in ("member", "content") for i in compiled.plan.invariants for c in i.clauses
-    )
     for node in ast.walk(module.tree):
         match node:
             case ast.Attribute(attr=attr, ctx=ast.Store()) if attr in support.setters:
                 yield node.lineno, support.setters[attr]
             case ast.Attribute(attr=attr, ctx=ast.Del()) if attr in support.deleters:
                 yield node.lineno, support.deleters[attr]
-            case ast.Call(func=ast.Attribute(attr=attr, end_lineno=int(line))) if tracks_sets:
-                if attr in _ADDS:
-                    yield line, f"{container}.add"
-                elif attr in _REMOVES:
-                    yield line, f"{container}.discard"
+            case ast.Call(func=ast.Attribute(attr=attr, end_lineno=int(line))) if attr in _MUTATORS:
+                container, method = _MUTATORS[attr]
+                yield line, f"{support.names[container]}.{method}"
+            case ast.Subscript(ctx=ast.Store() | ast.Del(), lineno=line):
+                method = "__setitem__" if isinstance(node.ctx, ast.Store) else "__delitem__"
+                yield line, f"{support.names['Dict']}.{method}"

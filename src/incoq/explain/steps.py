@@ -14,7 +14,6 @@ from incoq.codegen.elide_copies import elide_copies
 from incoq.compile import Compiled
 from incoq.explain.costs import update_of
 from incoq.explain.source import source_of
-from incoq.frontend.find_removals import only_adds_to_sets
 from incoq.invariants.define_invariants import define_invariants
 from incoq.ir.invariants import Plan
 from incoq.names import NameSupply
@@ -85,8 +84,7 @@ def _planned(compiled: Compiled, mode: str, counting: bool) -> Plan:
     """The plan that another choice of options would have given, up to names."""
     plan = compiled.plan
     names = NameSupply(compiled.program.identifiers() - {"Set"})
-    adds = only_adds_to_sets(compiled.program)
-    return define_invariants(list(plan.queries), mode, plan.strategy, names, counting, adds)
+    return define_invariants(list(plan.queries), mode, plan.strategy, names, counting, plan.only_adds)
 
 
 def _invariants(plan: Plan) -> str:

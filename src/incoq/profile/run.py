@@ -18,6 +18,7 @@ from typing import Any
 from incoq.codegen.build_program import RewrittenModule
 from incoq.compile import Compiled
 from incoq.counting import count_loops
+from incoq.explain.functions import CONTAINERS
 from incoq.loading import LoadedProgram
 from incoq.profile.figures import Place, Profile, QueryFigures, Work
 from incoq.profile.naive import COUNTS, Naive
@@ -78,11 +79,10 @@ class ProfiledRun:
         tables = (support.setters, support.deleters, support.demand, support.release)
         for name in [n for table in tables for n in table.values()] + [support.setattr_, support.delattr_]:
             namespace[name] = self._updating(namespace[name], name)
-        for container, methods in (("Set", ("add", "discard")), ("Dict", ("__setitem__", "__delitem__"))):
+        for container, methods in CONTAINERS.items():
             owner = namespace[support.names[container]]
             for method in methods:
-                name = f"{container}.{method}"
-                setattr(owner, method, self._updating(getattr(owner, method), name))
+                setattr(owner, method, self._updating(getattr(owner, method), f"{container}.{method}"))
 
     def _updating(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def noted(work: Work) -> None:
