@@ -17,7 +17,6 @@ myst_heading_anchors = 3
 suppress_warnings = [
     "misc.highlighting_failure",
     "myst.xref_missing",  # links to files of the checkout, which the tests follow
-    "toc.empty_glob",  # pages that come with an extra part
 ]
 html_theme = "furo"
 html_title = "incoq"
