@@ -114,8 +114,9 @@ def explain(program: Path, as_json: bool, html: Path | None, steps: bool, mode: 
             click.echo(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False))
         else:
             terminal = sys.stdout.isatty()
+            color = terminal and not os.environ.get("NO_COLOR")
             width = max(60, min(os.get_terminal_size().columns, 120)) if terminal else 80
-            click.echo(explain_text(compiled, terminal, width, steps), nl=False)
+            click.echo(explain_text(compiled, color, width, steps), nl=False)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)

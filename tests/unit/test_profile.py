@@ -85,7 +85,6 @@ def test_the_places_are_lines_of_the_program(measured: tuple[dict[str, Any], Any
     updates = {(p["line"], p["name"]): p["calls"] for p in data["updated"]}
     assert updates[line_of("user.loc = user.loc"), "set_loc"] == 10
     assert updates[line_of("group.discard"), "Set.discard"] == 10
-    assert updates[line_of("self.loc = loc"), "set_loc"] == 10
     assert updates[line_of("setattr(users"), "set_attribute"] == 1
     assert sum(updates.values()) + 101 == data["events"]
 

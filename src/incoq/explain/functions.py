@@ -27,15 +27,15 @@ def maintenance_functions(compiled: Compiled) -> Iterable[dict[str, Any]]:
     text = compiled.support.text
     names = compiled.support.names
     prelude = set(names.values())
-    containers = {names[name]: methods for name, methods in CONTAINERS.items()}
+    methods = {method: names[name] for name, own in CONTAINERS.items() for method in own}
     lines = text.splitlines()
     known = {i.name for i in compiled.plan.invariants}
     for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) and node.name in containers:
+        if isinstance(node, ast.ClassDef):
             for method in node.body:
-                if isinstance(method, ast.FunctionDef) and method.name in containers[node.name]:
-                    function = _function(lines, method, f"{node.name}.{method.name}", known)
-                    if function["blocks"]:  # nothing depends on such containers otherwise
+                if isinstance(method, ast.FunctionDef) and method.name in methods:
+                    function = _function(lines, method, f"{methods[method.name]}.{method.name}", known)
+                    if function["blocks"]:  # elsewhere a method of the prelude
                         yield function
         elif isinstance(node, ast.FunctionDef) and node.name not in prelude:
             yield _function(lines, node, node.name, known)

@@ -80,9 +80,11 @@ class ProfiledRun:
         for name in [n for table in tables for n in table.values()] + [support.setattr_, support.delattr_]:
             namespace[name] = self._updating(namespace[name], name)
         for container, methods in CONTAINERS.items():
-            owner = namespace[support.names[container]]
-            for method in methods:
-                setattr(owner, method, self._updating(getattr(owner, method), f"{container}.{method}"))
+            for owner in _classes(namespace, namespace[support.names[container]]):
+                for method in methods:
+                    if method in vars(owner):
+                        name = f"{container}.{method}"
+                        setattr(owner, method, self._updating(vars(owner)[method], name))
 
     def _updating(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def noted(work: Work) -> None:
@@ -182,3 +184,9 @@ class ProfiledRun:
 def _named_like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     wrapper.__name__, wrapper.__doc__ = function.__name__, function.__doc__
     return wrapper
+
+
+def _classes(namespace: Mapping[str, Any], base: type) -> list[type]:
+    """A container of the support code and the classes that it derives from it."""
+    found = (c for c in namespace.values() if isinstance(c, type) and issubclass(c, base))
+    return list(dict.fromkeys(found))  # a class may have several names
