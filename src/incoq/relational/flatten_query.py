@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
 from incoq.frontend.pure import PURE_MODULES
+from incoq.ir import expressions
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
     Condition,
@@ -47,11 +48,17 @@ from incoq.ir.relational import (
 
 
 def flatten_query(
-    query: ObjectQuery, joins_equalities: bool = True, aggregates: Collection[str] = (), nested: bool = False
+    query: ObjectQuery,
+    joins_equalities: bool = True,
+    aggregates: Collection[str] = (),
+    nested: bool = False,
+    usual: bool = False,
+    faults: tuple[str, ...] = (),
 ) -> RelationalQuery:
     """Flatten one query; `joins_equalities` is false where the program defines `__eq__` of its own, and
     `aggregates` names the queries whose calls give one value."""
-    return replace(_Flattener(query, joins_equalities, aggregates).flatten(), nested=nested)
+    flat = _Flattener(query, joins_equalities and not usual, aggregates).flatten()
+    return replace(flat, nested=nested, usual=usual, faults=faults)
 
 
 @dataclass
@@ -198,6 +205,8 @@ class _Flattener:
             case ast.Call(func=ast.Constant(), args=args):
                 for argument in args:
                     self._selector(argument)
+            case ast.Call(func=ast.Name(id=expressions.RAISES)):
+                pass  # what it reads may be missing: that is what is asked
             case ast.Call(func=func, args=args, keywords=keywords):
                 if _reads_field(node):
                     self._strict(args[0])
