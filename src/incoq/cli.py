@@ -159,18 +159,19 @@ def verify(
 @click.option(
     "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
 )
+@UNMARKED
 @_planning
 @PROGRAM
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def profile(
     program: Path, args: tuple[str, ...], entry: str | None, html: Path | None, as_json: Path | None,
-    mode: str, strategy: str,
+    unmarked: bool, mode: str, strategy: str,
 ) -> None:  # fmt: skip
     """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
     with _reported(program):
         from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
 
-        profiled = ProfiledRun(_compiled(program, mode, strategy))
+        profiled = ProfiledRun(_compiled(program, mode, strategy, unmarked=unmarked))
         try:
             with _traced():
                 profiled.run(args, entry)

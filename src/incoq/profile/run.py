@@ -35,7 +35,7 @@ class ProfiledRun:
         self.functions: list[str] = []
         self.program = LoadedProgram(compiled, self._count)
         self._namespace = self.program.support.__dict__
-        shown = [q.name for q in compiled.plan.queries if not q.nested]
+        shown = [site.query.name for site in compiled.sites if site.node is not None]
         self.profile = Profile({name: QueryFigures(name) for name in shown})
         self.profile.sizes = {i.name: [] for i in compiled.plan.invariants}
         self.profile.largest = dict.fromkeys(self.profile.sizes, 0)
@@ -69,7 +69,7 @@ class ProfiledRun:
     def _instrument(self) -> None:
         support, namespace = self.compiled.support, self._namespace
         for site, query in zip(self.compiled.sites, self.compiled.plan.queries, strict=True):
-            if query.nested:
+            if site.node is None:  # part of another query
                 continue
             answers = self.compiled.plan.result_of(query.name).name
             name = support.ask[query.name]
