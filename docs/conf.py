@@ -21,4 +21,5 @@ suppress_warnings = [
 html_theme = "furo"
 html_title = "incoq"
 html_copy_source = False
+html_show_search_summary = False  # it would fetch pages, which a browser forbids without a server
 html_show_sphinx = False

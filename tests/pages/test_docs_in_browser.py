@@ -43,3 +43,4 @@ def test_search_finds_without_a_server(browser: Browser, built: Path) -> None:
             break
         browser.evaluate("new Promise(done => setTimeout(done, 50))")
     assert browser.evaluate("document.querySelectorAll('#search-results li a').length") > 3
+    assert browser.faults == []
