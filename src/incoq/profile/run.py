@@ -37,7 +37,8 @@ class ProfiledRun:
         self._namespace = self.program.support.__dict__
         shown = [site.query.name for site in compiled.sites if site.node is not None]
         self.profile = Profile({name: QueryFigures(name) for name in shown})
-        self.profile.sizes = {i.name: [] for i in compiled.plan.invariants}
+        self._kept = [i for i in compiled.plan.invariants if i.name in self._namespace]  # not all are stored
+        self.profile.sizes = {i.name: [] for i in self._kept}
         self.profile.largest = dict.fromkeys(self.profile.sizes, 0)
         self._stride, self._depth = 1, 0
         self._naive: dict[str, Naive] = {}
@@ -171,7 +172,7 @@ class ProfiledRun:
         if profile.moments and profile.moments[-1] == profile.events:
             return
         profile.moments.append(profile.events)
-        for invariant in self.compiled.plan.invariants:
+        for invariant in self._kept:
             size = self.compiled.space_of(invariant, self._namespace)
             profile.sizes[invariant.name].append(size)
             profile.largest[invariant.name] = max(profile.largest[invariant.name], size)
