@@ -6,6 +6,7 @@
     python3 dev.py lint            ruff check, ruff format --check, mypy --strict
     python3 dev.py fix             let ruff mend and format what it can
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
+    python3 dev.py bench --hand-written [ARGS]    generated beside hand-written code, for six programs
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
 
 The first run makes `.venv` here and installs the project into it, editable. Later runs reuse it and install
@@ -77,12 +78,18 @@ def test(args: list[str]) -> int:
     return run("pytest", "-n", "2", *args) or lint_failed
 
 
+def bench(args: list[str]) -> int:
+    if "--hand-written" in args:
+        return run("bench.hand_written", *(a for a in args if a != "--hand-written"))
+    return run("bench.running_example", *args)
+
+
 TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the extra that it needs
     "demo": ("", lambda args: run("examples.demo", *args)),
     "test": ("test", test),
     "lint": ("test", lambda args: lint()),
     "fix": ("test", lambda args: run("ruff", "check", "--fix", ".") | run("ruff", "format", ".")),
-    "bench": ("", lambda args: run("bench.running_example", *args)),
+    "bench": ("", bench),
     "fuzz": ("test", lambda args: run("incoq.testing.driver", *args)),
 }
 
