@@ -281,11 +281,13 @@ class _Asking:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
         body = quote(
             "def ASK():\n"
+            "    KEPT\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    FIND\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    return ANSWER",
             FIND=find,
+            KEPT=self._kept(query, rest, holes),
             ANSWER=quote_expr("A.value()" if query.aggregate is not None else "A", **holes),
             **holes,
         )  # fmt: skip
@@ -306,6 +308,24 @@ class _Asking:
             S=ast.Constant(len(shown)), W=ast.Constant(len(demand)),
         )  # fmt: skip
         self.stores += made
+
+    def _kept(self, query: RelationalQuery, rest: list[str], holes: Holes) -> list[ast.stmt]:
+        """The usual case first: what was asked before is one look-up."""
+        if query.keep.policy == "lru" or query.name in self.events.asked:
+            return []  # asking is noted
+        match bool(rest), query.aggregate is not None:
+            case False, False:
+                answer = quote_expr("R[K]", **holes)
+            case False, True:
+                answer = quote_expr("R[K].value()", **holes)
+            case True, False:
+                answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
+            case _:
+                return []
+        return quote(
+            "try:\n    if not REFUSED:\n        return ANSWER\nexcept (KeyError, TypeError):\n    pass",
+            ANSWER=answer, **holes,
+        )  # fmt: skip
 
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes
