@@ -6,7 +6,7 @@ Nothing of the user's program is imported or executed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses
+from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
 from incoq.frontend.find_queries import QuerySite, find_queries
@@ -27,6 +28,8 @@ from incoq.relational.flatten_query import flatten_query
 
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause")
+# What may be left out to see what it brings; answers and costs stay as they are.
+SAVINGS = ("counts", "inlining", "copies", "classes")
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,10 @@ def compile_source(
     filename: str = "<string>",
     mode: str = "filtered",
     strategy: str = "tags",
-    counting: bool = True,
+    without: Collection[str] = (),
 ) -> Compiled:
-    """Compile the text of one module."""
-    return compile_program(Program([parse_module(text, filename)]), mode, strategy, counting)
+    """Compile the text of one module; `without` names savings to do without, for comparison."""
+    return compile_program(Program([parse_module(text, filename)]), mode, strategy, without)
 
 
 def compile_path(path: Path | str, mode: str = "filtered", strategy: str = "tags") -> Compiled:
@@ -68,22 +71,22 @@ def compile_path(path: Path | str, mode: str = "filtered", strategy: str = "tags
 
 
 def compile_program(
-    program: Program, mode: str = "filtered", strategy: str = "tags", counting: bool = True
+    program: Program, mode: str = "filtered", strategy: str = "tags", without: Collection[str] = ()
 ) -> Compiled:
     """Run all passes in order."""
-    if mode not in MODES or strategy not in STRATEGIES:
-        raise ValueError(f"mode is one of {MODES}, strategy one of {STRATEGIES}")
+    if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
+        raise ValueError(f"mode is one of {MODES}, strategy one of {STRATEGIES}, without of {SAVINGS}")
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))
     try:
-        return _compile(program, mode, strategy, counting)
+        return _compile(program, mode, strategy, frozenset(without))
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Compiled:
+def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]) -> Compiled:
     sites = find_queries(program)
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
@@ -92,19 +95,27 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
     supply = NameSupply(taken)
+    counting = "counts" not in without
     plan = define_invariants(queries, mode, strategy, supply, counting, only_adds_to_sets(program))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = check_classes(program, plan, sites)
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)
-    support = build_support(plan, supply)
+    switches = "classes" not in without and may_switch_classes(program)
+    support = build_support(plan, supply, switches)
     kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
     tracks_dicts = Kind.ITEM in kinds
     tracks_sets = bool(kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
     modules = tuple(
         rewrite_module(
-            m, [s for s in sites if s.module is m and s.node], support, supply, tracks_sets, tracks_dicts
+            m,
+            [s for s in sites if s.module is m and s.node],
+            support,
+            supply,
+            tracks_sets,
+            tracks_dicts,
+            without,
         )
         for m in program.modules
     )

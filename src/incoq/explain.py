@@ -278,10 +278,10 @@ def _maintenance(compiled: Compiled) -> Iterable[dict[str, str]]:
     prelude = set(compiled.support.names.values())
     lines = text.splitlines()
     for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) and node.name == compiled.support.names["Set"]:
+        if isinstance(node, ast.ClassDef) and node.name == compiled.support.maintained:
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and method.name in ("add", "discard"):
-                    yield _function(lines, method, f"{node.name}.{method.name}")
+                    yield _function(lines, method, f"Set.{method.name}")
         elif isinstance(node, ast.FunctionDef) and node.name not in prelude:
             yield _function(lines, node, node.name)
 

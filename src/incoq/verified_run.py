@@ -88,7 +88,7 @@ class VerifiedRun:
         names = [n for table in tables for n in table.values()] + [support.setattr_, support.delattr_]
         for name in names:
             namespace[name] = self._wrapped(namespace[name], name)
-        set_class = namespace[support.names["Set"]]
+        set_class = namespace[support.maintained]
         for method in ("add", "discard"):
             setattr(set_class, method, self._wrapped(getattr(set_class, method), f"Set.{method}"))
 

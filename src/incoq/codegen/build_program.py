@@ -10,7 +10,7 @@ After:     def nyc_fans(celeb, group):
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from incoq.codegen.build_support import SupportCode
@@ -40,6 +40,7 @@ def rewrite_module(
     supply: NameSupply,
     tracks_sets: bool,
     tracks_dicts: bool,
+    without: Collection[str] = (),
 ) -> RewrittenModule:
     """Rewrite queries, updates and imports of one module."""
     source = SourceText(module.source)
@@ -53,7 +54,8 @@ def rewrite_module(
         else:
             assert site.node is not None
             replaced[site.node] = _answer(site.query, support)
-    replaced.update(elide_copies(module, sites, support.ask))
+    if "copies" not in without:
+        replaced.update(elide_copies(module, sites, support.ask))
     for node in ast.walk(module.tree):
         edit = _import(module, source, node, support)
         if edit is not None:
@@ -65,7 +67,8 @@ def rewrite_module(
         support.names["Dict"] if tracks_dicts else None, supply.fresh,
     )  # fmt: skip
     try:
-        edits += rewrite_updates(module.source, module.tree, names, skip, replaced)
+        guards = support.guards if "inlining" not in without else {}
+        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, guards)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
     edits.sort(key=lambda e: (e.start, e.end))

@@ -16,6 +16,7 @@ from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import print_python
 from incoq.codegen.quote import Holes, commented, quote, quote_expr
 from incoq.codegen.render_events import EventRenderer
+from incoq.codegen.switch_classes import METHODS
 from incoq.ir.expressions import clone, name, substitute
 from incoq.ir.invariants import Plan
 from incoq.ir.relational import RelationalQuery
@@ -38,15 +39,19 @@ class SupportCode:
     release: dict[str, str]
     demanded: dict[str, str]
     adopted: str | None  # in incremental mode: the sets that a query may reach
+    guards: dict[
+        str, tuple[str, ...]
+    ]  # field -> the tags, of which none holds an object that concerns nobody
+    maintained: str  # the class whose `add` and `discard` maintain the queries
 
 
-def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
+def build_support(plan: Plan, supply: NameSupply, switch_classes: bool = False) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
     prelude = (*_prelude("prelude.py"), *_needed_classes(used))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply)
+    renderer = EventRenderer(plan, support, supply, switches=switch_classes)
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -65,6 +70,9 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
             _insert_methods(statement, methods, ["s", "x"], renderer)
         if isinstance(statement, ast.ClassDef) and statement.name == names["Dict"]:
             _insert_methods(statement, entries, ["m", "k", renderer.value], renderer)
+    maintained = names["Set"]
+    if renderer.switches:
+        maintained, body = _split_classes(body, names, supply, renderer)
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
@@ -72,8 +80,50 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
     text = print_python(statements)
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
-        asking.demand, asking.release, asking.demanded, renderer.adopted,
+        asking.demand, asking.release, asking.demanded, renderer.adopted, renderer.guards, maintained,
     )  # fmt: skip
+
+
+def _split_classes(
+    body: list[ast.stmt], names: dict[str, str], supply: NameSupply, renderer: EventRenderer
+) -> tuple[str, list[ast.stmt]]:
+    """Move the methods that maintain into a class of their own, and say when a set has it."""
+    maintained, plain = supply.fresh("MaintainedSet"), supply.fresh("MaintainedPlainSet")
+    node = next(s for s in body if isinstance(s, ast.ClassDef) and s.name == names["Set"])
+    moved: list[ast.stmt] = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name in METHODS]
+    node.body = [s for s in node.body if s not in moved]
+    switched = quote(
+        "class M(S):\n"
+        "    'The class of a set while a query depends on it; it says it is a Set.'\n"
+        "    __class__ = S\n"
+        "    MOVED\n"
+        "class MP(P, M):\n"
+        "    'The same of a plain set.'\n"
+        "    __class__ = P\n"
+        "M.__name__, MP.__name__ = S.__name__, P.__name__\n"
+        "CHANGE = object.__dict__['__class__'].__set__\n"
+        "def WATCH(s):\n"
+        "    'From now on changes of s maintain queries.'\n"
+        "    cls = type(s)\n"
+        "    if cls is S:\n"
+        "        CHANGE(s, M)\n"
+        "    elif cls is P:\n"
+        "        CHANGE(s, MP)\n"
+        "def UNWATCH(s):\n"
+        "    'Changes of s concern nobody any more.'\n"
+        "    cls = type(s)\n"
+        "    if cls is M:\n"
+        "        CHANGE(s, S)\n"
+        "    elif cls is MP:\n"
+        "        CHANGE(s, P)\n",
+        M=maintained, MP=plain, S=names["Set"], P=names["PlainSet"], MOVED=moved, WATCH=renderer.watch,
+        UNWATCH=renderer.unwatch, CHANGE=supply.fresh("change_class"),
+    )  # fmt: skip
+    switched[2].after_definition = True  # type: ignore[attr-defined]
+    at = 1 + next(
+        i for i, s in enumerate(body) if isinstance(s, ast.ClassDef) and s.name == names["PlainSet"]
+    )
+    return maintained, [*body[:at], *switched, *body[at:]]
 
 
 def _needed_classes(used: set[str]) -> list[ast.stmt]:

@@ -58,6 +58,8 @@ class EventRenderer:
     adopt: str | None = None
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
+    switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
+    guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
 
     def __post_init__(self) -> None:
         results = {q.name: self.plan.result_of(q.name).name for q in self.plan.queries}
@@ -87,6 +89,11 @@ class EventRenderer:
         self.answer = self.supply.fresh("answer")
         self.element = self.supply.fresh("result")
         self.count = self.supply.fresh("count")
+        self.watch, self.unwatch = self.supply.fresh("watch"), self.supply.fresh("unwatch")
+        updates = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
+        if self.plan.mode == "filtered" and updates and not self.gates:
+            self.switches = False  # some maintenance needs no tag: every set may concern it
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
@@ -136,6 +143,7 @@ class EventRenderer:
         self, invariant: Invariant, value: ast.expr, add: bool, dependents: list[ast.stmt]
     ) -> list[ast.stmt]:
         tag = invariant.name
+        dependents = [*dependents, *self._switched(tag, value, add)]
         if not invariant.counted:
             if add:
                 return [*quote("TAG.add(V)", TAG=tag, V=value), *dependents]
@@ -151,6 +159,18 @@ class EventRenderer:
             "N = TAG[V]\nif N == 1:\n    REST\n    del TAG[V]\nelse:\n    TAG[V] = N - 1",
             N=self.count, TAG=tag, V=value, REST=dependents,
         )  # fmt: skip
+
+    def _switched(self, tag: str, value: ast.expr, add: bool) -> list[ast.stmt]:
+        """A set that enters or leaves the tags that decide about updates of sets changes its class."""
+        if not self.switches or tag not in self.gates:
+            return []
+        if add:
+            return quote("WATCH(S)", WATCH=self.watch, S=value)
+        change = quote("UNWATCH(S)", UNWATCH=self.unwatch, S=value)
+        others: list[ast.expr] = [quote_expr("S not in TAG", S=value, TAG=g) for g in self.gates if g != tag]
+        if not others:
+            return change
+        return [ast.If(others[0] if len(others) == 1 else ast.BoolOp(ast.And(), others), change, [])]
 
     def _change_index(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
@@ -310,6 +330,7 @@ class EventRenderer:
         holes: Holes = {
             "S": source, "X": element, "ADOPTED": adopted, "ADOPT": self.adopt,
             "ELEMENTS": self.support.elements, "SET": self.support.Set, "KEYABLE": self.support.keyable,
+            "SWITCH": quote("WATCH(S)", WATCH=self.watch, S=source) if self.switches else [],
         }  # fmt: skip
         enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
         event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
@@ -319,6 +340,7 @@ class EventRenderer:
         body = quote(
             "if isinstance(S, (SET, DICT, tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
             "    ADOPTED.add(S)\n"
+            "    SWITCH\n"
             "    for X in ELEMENTS(S):\n"
             "        ENTER\n"
             "        ADOPT(X)\n"
@@ -377,6 +399,8 @@ class EventRenderer:
             *gain,
             *self.settled(),
         ]
+        if guard is not None and field_name not in self.plan.class_fields:
+            self.guards[field_name] = self._entry_tags(dependents) or ()
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
@@ -400,16 +424,22 @@ class EventRenderer:
 
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
+        tests: list[ast.expr] = [
+            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._entry_tags(dependents) or ()
+        ]
+        if not tests:
+            return None
+        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+    def _entry_tags(self, dependents: list[Dependent]) -> tuple[str, ...] | None:
+        """The tags of which one must hold the updated object; None where some block asks for no tag."""
         tags: dict[str, None] = {}
         for dependent in dependents:
             found = self._source_tags(dependent)
             if not found:
                 return None
             tags.setdefault(found[0])
-        tests: list[ast.expr] = [quote_expr("S in TAG", S=source, TAG=tag) for tag in tags]
-        if not tests:
-            return None
-        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+        return tuple(tags)
 
     def _known_tags(self, dependents: list[Dependent], relation: Relation) -> frozenset[str]:
         """The tag that the entry guard has tested, where the update itself cannot change it."""
@@ -462,27 +492,35 @@ class EventRenderer:
         guard = self._entry_guard(dependents, name(source))
         if self.adopted is not None:
             guard = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)
+        known: frozenset[str] = frozenset()
+        if self.switches:  # the class says what the guard would find
+            guard, known = None, self._known_tags(dependents, MEMBER)
         holes: Holes = {
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
         }  # fmt: skip
         add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
         grow = [
-            *self._run(self._before(dependents, False, True), event, False),
+            *self._run(self._before(dependents, False, True), event, False, known),
             *add,
             *self._adopted(name(element)),
-            *self._run(self._after(dependents, True, True), event, True),
+            *self._run(self._after(dependents, True, True), event, True, known),
             *self.settled(),
         ]
         shrink = [
             *quote("X = STORED(S, X)", **holes),
-            *self._run(self._before(dependents, True, True), event, False),
+            *self._run(self._before(dependents, True, True), event, False, known),
             *discard,
-            *self._run(self._after(dependents, False, True), event, True),
+            *self._run(self._after(dependents, False, True), event, True, known),
             *self.settled(),
         ]
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        if self.switches:  # no class is derived from `Set`
+            return {
+                "add": quote("if X not in S:\n    REST", REST=grow, **holes),
+                "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
+            }
         return {
             "add": quote(
                 "if X not in S:\n    REST\nelif S.__class__ not in SOURCES:\n    ADD(S, X)",
