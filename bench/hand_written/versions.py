@@ -22,7 +22,9 @@ Set = set
 HAND, NAIVE, REQUERY = "by hand", "naive", "re-query"
 GENERATED: dict[str, dict[str, Any]] = {
     "incremental": {"mode": "incremental"},
-    "filtered": {"mode": "filtered"},
+    "filtered": {"mode": "filtered", "strategy": "tags"},
+    "join": {"mode": "filtered", "strategy": "join"},
+    "auto": {"mode": "filtered", "strategy": "auto"},
 }
 VERSIONS = (HAND, NAIVE, REQUERY, *GENERATED)
 _numbers = itertools.count()

@@ -27,7 +27,7 @@ from incoq.names import NameSupply
 from incoq.relational.flatten_query import flatten_query
 
 MODES = ("filtered", "incremental")
-STRATEGIES = ("tags", "first-clause")
+STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
 SAVINGS = ("counts", "inlining", "copies", "classes")
 
@@ -51,7 +51,7 @@ class Compiled:
 
     def extra_space(self, namespace: Mapping[str, Any]) -> int:
         """Additional space as the paper counts it: elements of sets, keys and image sets of maps."""
-        return sum(_space(namespace[i.name], i.store is Store.TAG) for i in self.plan.invariants)
+        return sum(_space(namespace[i.name], i.store is Store.TAG) for i in self.plan.structures())
 
 
 def compile_source(

@@ -41,7 +41,7 @@ class VerifiedRun:
         self.compiled, self.every = compiled, every
         self.program = LoadedProgram(compiled)
         self.events = self.checks = self.answers = self._depth = 0
-        self.largest = dict.fromkeys((i.name for i in compiled.plan.invariants), 0)
+        self.largest = dict.fromkeys((i.name for i in compiled.plan.structures()), 0)
         self.failure: VerificationError | None = None
         namespace = self.program.support.__dict__
         self.checker = Checker(compiled, namespace, limit=math.inf)

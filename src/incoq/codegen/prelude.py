@@ -275,6 +275,13 @@ def elements(s: Any) -> Iterable[Any]:
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
+def smaller(s: Any, t: Any) -> tuple[Any, Any]:
+    """Two sources, the smaller one first where both tell their size."""
+    if s.__class__ in SOURCES and t.__class__ in SOURCES and len(t) < len(s):
+        return t, s
+    return s, t
+
+
 def items(m: Any) -> Iterable[Any]:
     """The entries of a mapping: nothing where `m` is none."""
     if isinstance(m, Dict):
@@ -324,10 +331,15 @@ def watchable(v: Any) -> bool:
     return False
 
 
+HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
+
+
 def keyable(v: Any) -> bool:
     """Can `v` be a key? What cannot is refused."""
     try:
         hash(v)
+        if v.__class__.__hash__ is object.__hash__:
+            HASHABLE.add(v.__class__)
     except TypeError:
         if isinstance(v, (set, list, dict)):
             refuse("IQ301", f"a query reached a {v.__class__.__name__}, whose changes cannot be seen")
@@ -358,16 +370,24 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, sets by identity, in tuples too."""
     if a is b:
         return True
+    if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
+        return False
     if isinstance(a, (set, dict)) or isinstance(b, (set, dict)):
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, list) and isinstance(b, list):
         refuse("IQ301", "a query compares lists, whose changes cannot be seen")
+    for cls in (a.__class__, b.__class__):
+        if cls.__eq__ is object.__eq__:
+            DISTINCT.add(cls)
     try:
         return bool(a == b)
     except Exception:
         return False
+
+
+DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
 
 
 def equal(a: Any, b: Any) -> bool:

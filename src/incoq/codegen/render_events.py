@@ -80,6 +80,7 @@ class EventRenderer:
             self.plan, self.support, self.supply, results, self._outline, fallible, self.visible
         )
         self.by_name = {q.name: q for q in self.plan.queries}
+        self.releasing = False
         for query in self.plan.queries:
             self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
             self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
@@ -105,13 +106,18 @@ class EventRenderer:
     def stores(self) -> list[ast.stmt]:
         """The empty structures, each with the invariant it keeps."""
         made: list[ast.stmt] = []
+        joins: list[str] = []
         for invariant in self.plan.invariants:
+            if invariant.store is Store.JOIN:  # kept as the indices that follow
+                joins.append(str(invariant))
+                continue
             empty = "{}" if invariant.counted or invariant.store is not Store.TAG else "set()"
             query = self.by_name[invariant.query]
             if invariant.store is Store.RESULT and query.keep.policy == "lru":
                 empty = "ORDERED()"
             statement = quote(f"X = {empty}", X=invariant.name, ORDERED=self.support.OrderedDict)
-            made += commented(statement, str(invariant))
+            made += commented(statement, *joins, str(invariant))
+            joins = []
         for query in self.nested:
             shown = quote("X = {}", X=self.visible[query.name])
             made += commented(shown, f"what other queries see of {query.name}; changes wait in the next one")
@@ -131,6 +137,8 @@ class EventRenderer:
                 return self._change_index(invariant, scope, add)
             case Store.NEED:
                 return self._change_need(invariant, scope, add)
+            case Store.JOIN:
+                return self._change_join(invariant, scope, add)
         raise AssertionError(invariant.store)
 
     def _change_tag(self, invariant: Invariant, value: ast.expr, add: bool) -> list[ast.stmt]:
@@ -176,9 +184,21 @@ class EventRenderer:
         key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
         value = _tuple([scope.get(v) for v in invariant.head[invariant.key :]])
         holes: Holes = {"M": invariant.name, "K": key, "V": value, "I": self.image}
+        holes["SWITCH"] = self._switched(invariant.name, key, add)
         if add:
-            return quote("I = M.get(K)\nif I is None:\n    M[K] = {V}\nelse:\n    I.add(V)", **holes)
-        return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]", **holes)
+            new = "I = M.get(K)\nif I is None:\n    M[K] = {V}\n    SWITCH\nelse:\n    I.add(V)"
+            return quote(new, **holes)
+        return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]\n    SWITCH", **holes)
+
+    def _change_join(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
+        """A combination enters or leaves a join: all that depends on it, in place. What is released has no
+        answer any more."""
+        dependents = self.plan.dependents(invariant.relation)
+        if self.releasing:
+            dependents = [d for d in dependents if d[0].store is not Store.RESULT]
+        order = self._after if add else self._before
+        event = Event(tuple(scope.get(v) for v in invariant.head))
+        return self._run(order(dependents, True, True), event, add)
 
     def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A nested query is demanded where it is first needed, and released when the update is over."""
@@ -283,14 +303,14 @@ class EventRenderer:
         level = {query.name: -number for number, query in enumerate(self.plan.queries)}
         rank = {Store.RESULT: 0, Store.NEED: 1}
         chosen.reverse()
-        return sorted(
-            chosen,
-            key=lambda d: (
-                level[d[0].query],
-                rank.get(d[0].store, 2),
-                -d[0].depth if d[0].store in rank else d[0].depth,
-            ),
-        )
+
+        def place(dependent: Dependent) -> tuple[int, int, int]:
+            invariant = dependent[0]
+            if invariant.store not in rank or invariant.clauses[0].relation.kind is Kind.JOIN:
+                return level[invariant.query], 2, invariant.depth  # the result of joins is the last of them
+            return level[invariant.query], rank[invariant.store], -invariant.depth
+
+        return sorted(chosen, key=place)
 
     def _after(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Auxiliary values from the far end, then results."""
@@ -464,7 +484,7 @@ class EventRenderer:
         for clause in self.plan.invariant(tag).clauses:
             if clause.relation not in found:
                 found.add(clause.relation)
-                if clause.relation.kind is Kind.TAG:
+                if clause.relation.kind in (Kind.TAG, Kind.JOIN):
                     found |= self._depends_on(clause.relation.name)
         return found
 
@@ -645,11 +665,13 @@ class EventRenderer:
         cost = event_cost(self.plan, relation)
         self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
         auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
+        self.releasing = True
         gone = [
             *quote("del R[K]", R=result.name, K=key),
             *hidden,
             *self._run(self._before(auxiliary, True, True), event, False),
         ]
+        self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
 
     def empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:
