@@ -1,4 +1,4 @@
-"""The command line: `incoq compile`, `run`, `explain`, `verify` and `stats`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify`, `stats` and `growth`.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -130,6 +130,47 @@ def stats(programs: tuple[Path, ...]) -> None:
         from incoq.stats import table
 
         click.echo(table(list(programs)), nl=False)
+
+
+@main.command()
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--sizes", default="4,13,40,126,400", show_default=True, metavar="N,N,…",
+    help="The sizes at which each world runs.",
+)  # fmt: skip
+@click.option(
+    "--mode", type=click.Choice(["filtered", "incremental", "both"]), default="both", show_default=True,
+    help="The mode of the maintenance code that is counted.",
+)  # fmt: skip
+@click.option(
+    "--budget", type=click.FloatRange(min=0), metavar="SECONDS",
+    help="Begin no further program after so many seconds.",
+)  # fmt: skip
+def growth(programs: tuple[Path, ...], sizes: str, mode: str, budget: float | None) -> None:
+    """Count the iterations of every update as data grows, and compare with what explain prints.
+
+    The data of a program are its worlds: growth/NAME.py beside PROGRAM, or one level up.
+    """
+    try:
+        wanted = sorted(int(size) for size in sizes.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            "give whole numbers with commas between them", param_hint="--sizes"
+        ) from None
+    if len(wanted) < 3 or wanted[0] < 1:
+        raise click.BadParameter("three positive sizes are the least", param_hint="--sizes")
+    with _reported(programs[0]):
+        from incoq.growth import check, table
+
+        modes = ("filtered", "incremental") if mode == "both" else (mode,)
+        failures = rows = 0
+        for report in check(programs, wanted, modes, budget):
+            click.echo(table(report))
+            rows += len(report.rows)
+            failures += len(report.failures)
+        click.echo(f"{rows} costs checked, {failures} not as printed")
+    if failures:
+        sys.exit(1)
 
 
 def _compiled(program: Path, mode: str, strategy: str, quiet: bool = False) -> Compiled:

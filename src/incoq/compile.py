@@ -5,6 +5,7 @@ Nothing of the user's program is imported or executed.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -14,11 +15,12 @@ from typing import Any
 from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses
+from incoq.codegen.find_private import find_private
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
 from incoq.frontend.find_queries import QuerySite, find_queries
-from incoq.frontend.find_removals import only_adds_to_sets
+from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.invariants.define_invariants import define_invariants
 from incoq.ir.invariants import Plan, Store
@@ -76,14 +78,17 @@ def compile_program(
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
         raise ValueError(f"mode is one of {MODES}, strategy one of {STRATEGIES}, without of {SAVINGS}")
-    limit = sys.getrecursionlimit()
+    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, 20_000))
+    gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
         return _compile(program, mode, strategy, frozenset(without))
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
         sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()
 
 
 def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]) -> Compiled:
@@ -95,31 +100,35 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
     supply = NameSupply(taken)
+    trees = [module.tree for module in program.modules]
+    fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
+    private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
     counting = "counts" not in without
-    plan = define_invariants(queries, mode, strategy, supply, counting, only_adds_to_sets(program))
+    plan = define_invariants(queries, mode, strategy, supply, counting, only_adds(trees, private))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = check_classes(program, plan, sites)
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)
+    tracked = _tracked(plan, makes_lists(trees, private))
     switches = "classes" not in without and may_switch_classes(program)
-    support = build_support(plan, supply, switches)
-    kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
-    tracks_dicts = Kind.ITEM in kinds
-    tracks_sets = bool(kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
+    support = build_support(plan, supply, "list" in tracked, switches)
     modules = tuple(
         rewrite_module(
-            m,
-            [s for s in sites if s.module is m and s.node],
-            support,
-            supply,
-            tracks_sets,
-            tracks_dicts,
-            without,
+            m, [s for s in sites if s.module is m and s.node], support, supply, tracked, private, without
         )
         for m in program.modules
     )
     return Compiled(program, tuple(sites), plan, support, modules, tuple(notices))
+
+
+def _tracked(plan: Plan, lists: bool) -> set[str]:
+    """The builtin containers whose changes matter."""
+    kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
+    tracked = {"dict"} if Kind.ITEM in kinds else set()
+    if kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM}:
+        tracked |= {"set", "list"} if lists else {"set"}
+    return tracked
 
 
 def _binds_set(program: Program) -> bool:

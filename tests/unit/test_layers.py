@@ -19,7 +19,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("invariants",),
     ("codegen", "spark"),
     ("compile",),
-    ("explain", "loading", "output", "stats", "verified_run", "verify"),
+    ("explain", "growth", "loading", "output", "stats", "verified_run", "verify"),
     ("cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -812,7 +812,7 @@ def main(show):
     rename(space, "space")
     grow(space, "!")
     show(space.name)
-    for wrong in ([], {}, 1, None):
+    for wrong in (1, None, ""):
         try:
             rename(wrong, "x")
         except Exception as error:

@@ -38,11 +38,12 @@ def rewrite_module(
     sites: Sequence[QuerySite],
     support: SupportCode,
     supply: NameSupply,
-    tracks_sets: bool,
-    tracks_dicts: bool,
+    tracked: Collection[str],
+    private: Collection[ast.AST],
     without: Collection[str] = (),
 ) -> RewrittenModule:
-    """Rewrite queries, updates and imports of one module."""
+    """Rewrite queries, updates and imports of one module; `tracked` names the builtin containers whose
+    changes are to be seen, `private` holds expressions that make some which no query reaches."""
     source = SourceText(module.source)
     edits: list[Edit] = []
     replaced: dict[ast.AST, str] = {}
@@ -63,12 +64,15 @@ def rewrite_module(
             edits.append(edit)
     names = UpdateNames(
         support.setters, support.deleters, support.setattr_, support.delattr_,
-        support.names["PlainSet"] if tracks_sets else None, None,
-        support.names["Dict"] if tracks_dicts else None, supply.fresh,
+        support.names["PlainSet"] if "set" in tracked else None,
+        support.names["List"] if "list" in tracked else None,
+        support.names["Dict"] if "dict" in tracked else None, supply.fresh,
+        support.names["fresh"] if "list" in tracked else None,
+        support.names["through"] if "list" in tracked else None,
     )  # fmt: skip
     try:
         guards = support.guards if "inlining" not in without else {}
-        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, guards)
+        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, guards)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
     edits.sort(key=lambda e: (e.start, e.end))

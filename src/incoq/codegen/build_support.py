@@ -45,18 +45,21 @@ class SupportCode:
     maintained: str  # the class whose `add` and `discard` maintain the queries
 
 
-def build_support(plan: Plan, supply: NameSupply, switch_classes: bool = False) -> SupportCode:
+def build_support(
+    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False
+) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
-    prelude = (*_prelude("prelude.py"), *_needed_classes(used))
+    weak = any(q.keep.policy == "weak" for q in plan.queries)
+    prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply, switches=switch_classes)
+    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes)
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
     renderer.adoption()
-    methods, entries = renderer.set_methods(), renderer.dict_methods()
+    methods, entries, positions = renderer.set_methods(), renderer.dict_methods(), renderer.list_methods()
     renderer.tag_events()
     renderer.field_events()
     renderer.demand_events()
@@ -70,6 +73,8 @@ def build_support(plan: Plan, supply: NameSupply, switch_classes: bool = False) 
             _insert_methods(statement, methods, ["s", "x"], renderer)
         if isinstance(statement, ast.ClassDef) and statement.name == names["Dict"]:
             _insert_methods(statement, entries, ["m", "k", renderer.value], renderer)
+        if isinstance(statement, ast.ClassDef) and statement.name == names["List"]:
+            _insert_methods(statement, positions, ["s", "at", "x"], renderer)
     maintained = names["Set"]
     if renderer.switches:
         maintained, body = _split_classes(body, names, supply, renderer)
@@ -77,6 +82,8 @@ def build_support(plan: Plan, supply: NameSupply, switch_classes: bool = False) 
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
     statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
+    if weak:
+        statements += _releasing(plan, renderer, asking, maintained)
     text = print_python(statements)
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
@@ -124,6 +131,28 @@ def _split_classes(
         i for i, s in enumerate(body) if isinstance(s, ast.ClassDef) and s.name == names["PlainSet"]
     )
     return maintained, [*body[:at], *switched, *body[at:]]
+
+
+def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: str) -> list[ast.stmt]:
+    """The object that releases combinations whose parameters are garbage."""
+    queries: list[ast.expr] = []
+    for query in plan.queries:
+        if query.keep.policy == "weak":
+            answers = events.asked.get(query.name) or plan.result_of(query.name).name
+            width = ast.Constant(len(query.demand))
+            parts: list[ast.expr] = [name(answers), width, name(asking.release[query.name])]
+            queries.append(ast.Tuple(parts, ast.Load()))
+    made = [*events.functions, *asking.functions]
+    code: list[ast.expr] = [name(s.name) for s in made if isinstance(s, ast.FunctionDef)]
+    containers = dict.fromkeys([maintained, *(events.support.names[c] for c in ("Set", "Dict", "List"))])
+    for container in containers:
+        code.append(ast.Starred(quote_expr("vars(C).values()", C=container), ast.Load()))
+    structures: list[ast.expr] = [name(structure) for structure in events.structures()]
+    return quote(
+        "WEAKLY(STRUCTURES, QUERIES, CODE)", WEAKLY=events.support.Weakly,
+        STRUCTURES=ast.List(structures, ast.Load()), QUERIES=ast.List(queries, ast.Load()),
+        CODE=ast.List(code, ast.Load()),
+    )  # fmt: skip
 
 
 def _needed_classes(used: set[str]) -> list[ast.stmt]:
@@ -246,10 +275,14 @@ def _insert_methods(
         if isinstance(statement, ast.FunctionDef) and statement.name in methods:
             width = len(statement.args.posonlyargs)
             arguments = ast.arguments([ast.arg(n) for n in names[:width]], [], None, [], [], None, [])
-            doc = ast.Expr(ast.Constant(renderer.set_cost()))
+            doc = statement.body[0] if ast.get_docstring(statement) else _documented(renderer.set_cost())
             node.body[number] = ast.FunctionDef(
                 statement.name, arguments, [doc, *methods[statement.name]], []
             )
+
+
+def _documented(text: str) -> ast.stmt:
+    return ast.Expr(ast.Constant(text))
 
 
 def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str, str, list[ast.stmt]]:
@@ -313,7 +346,7 @@ class _Asking:
         key = _tuple(demand)
         holes: Holes = {
             "R": result.name, "K": key, "A": self.events.answer, "ASK": ask, "VIEW": view, "KEEP": keep,
-            "DROP": drop, "REFUSED": self.support.REFUSED, "UNKEYED": self.support.unkeyed,
+            "DROP": drop, "REFUSED": self.support.REFUSED, "ANSWER_OF": self.support.answer_of,
             "NAME": ast.Constant(query.name), "DEMAND": self.events.demanders[query.name],
             "RELEASE": self.events.releasers[query.name], "VIEWCLASS": self.support.View,
         }  # fmt: skip
@@ -345,9 +378,14 @@ class _Asking:
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         noted = self._note(query, key, holes)
         body += quote(
-            "def KEEP():\n    if K not in R:\n        BEGIN\n    NOTED", BEGIN=begin, NOTED=noted, **holes
+            "def KEEP():\n    if ANSWER_OF(R, K, NAME) is None:\n        BEGIN\n    NOTED",
+            BEGIN=begin, NOTED=noted, **holes,
+        )  # fmt: skip
+        body += quote(
+            "def DROP():\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
+            OVER=self._over(query, end, key),
+            **holes,
         )
-        body += quote("def DROP():\n    if K in R:\n        OVER", OVER=self._over(query, end, key), **holes)
         for function, names in zip(body, (params, params, demand, demand), strict=True):
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
@@ -382,9 +420,7 @@ class _Asking:
     ) -> list[ast.stmt]:
         """Get the kept answer; what is not demanded yet is demanded as the policy says."""
         filled: Holes = {**holes, "BEGIN": begin}
-        found = quote(
-            "try:\n    A = R.get(K)\nexcept TypeError:\n    raise UNKEYED(NAME) from None", **filled
-        )
+        found = quote("try:\n    A = R.get(K)\nexcept TypeError:\n    A = ANSWER_OF(R, K, NAME)", **filled)
         if query.keep.policy == "explicit":
             # Released, the answer is nobody's: it changes no more.
             over = self._over(query, end, key)

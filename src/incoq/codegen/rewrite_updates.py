@@ -58,13 +58,15 @@ def rewrite_updates(
     names: UpdateNames,
     skip: Collection[ast.AST] = (),
     replaced: Mapping[ast.AST, str] | None = None,
+    private: Collection[ast.AST] = (),
     guards: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[Edit]:
     """The edits of `source`, whose syntax is `tree`, that route its updates through the functions of `names`.
 
     `skip` holds nodes that stay as they are; `replaced` holds nodes that the caller has a new text for
-    (an inline query within an update), so that both changes come out as edits that do not overlap. `guards`
-    gives for a field the sets of which one holds an object that its updates matter for.
+    (an inline query within an update), so that both changes come out as edits that do not overlap.
+    `private` holds expressions that make containers which no query reaches (`find_private`). `guards` gives
+    for a field the sets of which one holds an object that its updates matter for.
 
     >>> names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
     >>> text = "o.f  =  x # new"
@@ -74,7 +76,7 @@ def rewrite_updates(
     scopes = Scopes(tree)
     replaced = replaced or {}
     fixed = frozenset({*skip, *replaced})
-    choices = choose_replacements(tree, names, scopes, fixed)
+    choices = choose_replacements(tree, names, scopes, fixed, private)
     guards = guards or {}
     if any(isinstance(n, ast.Name) and n.id in _LOOK_AT_LOCALS for n in ast.walk(tree)):
         guards = {}  # a temporary that outlives its statement might be seen

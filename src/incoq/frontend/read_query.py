@@ -183,7 +183,7 @@ class _Reader:
 
     def _clause(self, target: ast.expr | None, expression: ast.expr) -> list[Membership | Condition]:
         if target is not None:
-            return [Membership(self._pattern(target), self._source(expression))]
+            return [Membership(self._pattern(target), self._source(expression), each=True)]
         if _is_membership(expression):
             assert isinstance(expression, ast.Compare)
             source = expression.comparators[0]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from incoq.ir.covers import Covers
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery, Test
@@ -132,12 +133,15 @@ class Plan:
 
     def dependents(self, relation: Relation) -> list[tuple[Invariant, Block]]:
         """Blocks to run when `relation` changes, in definition order."""
-        return [
-            (invariant, block)
-            for invariant in self.invariants
-            for block in invariant.blocks
-            if invariant.clauses[block.clause].relation == relation
-        ]
+        return list(self._dependents.get(relation, ()))
+
+    @cached_property
+    def _dependents(self) -> dict[Relation, list[tuple[Invariant, Block]]]:
+        found: dict[Relation, list[tuple[Invariant, Block]]] = {}
+        for invariant in self.invariants:
+            for block in invariant.blocks:
+                found.setdefault(invariant.clauses[block.clause].relation, []).append((invariant, block))
+        return found
 
     def nested_queries(self) -> tuple[RelationalQuery, ...]:
         """Queries whose answers other queries use, innermost first."""
