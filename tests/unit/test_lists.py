@@ -49,7 +49,8 @@ WORLD = """
         other.l = b.l
         bs = Set([b, other])
         def answers():
-            show(members(b), total(b), pairs(b), size(b), few(bs), inside(b, c), first(b), list(b.l), list(other.l))
+            show(members(b), total(b), pairs(b), size(b), few(bs), inside(b, c), first(b))
+            show(list(b.l), list(other.l))
         answers()
         for attempt in range(2):
             try:
