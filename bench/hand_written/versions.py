@@ -50,10 +50,16 @@ def load(case: Case, version: str) -> tuple[Any, Any]:
         for name in ("demand", "release"):  # nothing is kept, so nothing is demanded
             vars(module).pop(name, None)
         return module, None
+    return compiled(case, **GENERATED[version])
+
+
+def compiled(case: Case, **options: Any) -> tuple[Any, Any]:
+    """The program as the compiler makes it."""
     from incoq import compile_source
 
-    compiled = compile_source(text, filename=case.program, **GENERATED[version])
-    return _execute(version, compiled.code), compiled
+    text = (ROOT / case.program).read_text() + case.extra
+    made = compile_source(text, filename=case.program, **options)
+    return _execute(str(options), made.code), made
 
 
 def extra_space(program: Any, compiled: Any) -> int:

@@ -31,7 +31,7 @@ from incoq.relational.flatten_query import flatten_query
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
-SAVINGS = ("counts", "inlining", "copies", "classes")
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    counting = "counts" not in without
-    plan = define_invariants(queries, mode, strategy, supply, counting, only_adds(trees, private))
+    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = check_classes(program, plan, sites)
     for module in program.modules:

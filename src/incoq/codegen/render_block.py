@@ -242,7 +242,7 @@ class _BlockRenderer:
                 self._guarded.append(guard)
                 if guard.tag in self.known and variable == self._object():
                     continue
-                if self._looks_up(guard.tag, variable):
+                if "guards" not in self.owner.plan.without and self._looks_up(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
                 test = quote_expr("V in TAG", V=self.scope.get(variable), TAG=guard.tag)

@@ -485,6 +485,8 @@ class EventRenderer:
 
     def _known_tags(self, dependents: list[Dependent], relation: Relation) -> frozenset[str]:
         """The tag that the entry guard has tested, where the update itself cannot change it."""
+        if "guards" in self.plan.without:
+            return frozenset()
         tags = {tag for d in dependents for tag in self._source_tags(d)[:1]}
         if len(tags) != 1 or any(not self._source_tags(d) for d in dependents):
             return frozenset()

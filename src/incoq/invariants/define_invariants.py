@@ -39,16 +39,17 @@ def define_invariants(
     mode: str,
     strategy: str,
     names: NameSupply,
-    counting: bool = True,
+    without: frozenset[str] = frozenset(),
     only_adds: bool = False,
 ) -> Plan:
     """All invariants of all queries, each after those it depends on."""
+    counting = "counts" not in without
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
     choices: list[Choice] = []
 
     def definer(names: NameSupply, shared: dict[object, Invariant]) -> Definer:
-        return Definer(query, mode == "filtered", strategy, names, shared, counting, only_adds)
+        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds)
 
     for query in queries:
         if mode == "filtered" and strategy in ("join", "auto"):
@@ -59,8 +60,9 @@ def define_invariants(
                 continue
         invariants.extend(definer(names, shared).define())
     plan = Plan(
-        tuple(queries), tuple(invariants), mode, strategy, only_adds and counting, choices=tuple(choices)
-    )
+        tuple(queries), tuple(invariants), mode, strategy, only_adds and counting, choices=tuple(choices),
+        without=without,
+    )  # fmt: skip
     plan.check()
     return plan
 
@@ -72,7 +74,7 @@ class Definer:
     strategy: str
     names: NameSupply
     shared: dict[object, Invariant]
-    counting: bool
+    without: frozenset[str]
     only_adds: bool = False
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
@@ -87,6 +89,10 @@ class Definer:
         query = self.query
         needs = [self._need(i) for i, c in enumerate(query.clauses) if c.relation.kind in NESTED]
         blocks, access = self._blocks(tuple(range(len(query.clauses))))
+        if "indices" in self.without:  # an inverse of every relation, read or not
+            for index, clause in enumerate(query.clauses):
+                if clause.relation.kind in (Kind.FIELD, Kind.MEMBER) and len(clause.args) == 2:
+                    self._index(index, (1,))
         head = (*query.demand, *query.rest)
         result = Invariant(
             self.names.fresh(f"r_{query.name}"), Store.RESULT, head, len(query.demand), query.clauses,
@@ -99,7 +105,7 @@ class Definer:
     def counted(self) -> bool:
         """Does the answer count how many combinations give an element?"""
         query = self.query
-        return query.aggregate is None and (needs_counts(query, self.only_adds) or not self.counting)
+        return query.aggregate is None and (needs_counts(query, self.only_adds) or "counts" in self.without)
 
     def demand_index(self, key: tuple[int, ...]) -> Invariant:
         """Demand by some of its columns."""
@@ -167,6 +173,8 @@ class Definer:
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
             if self._watches_content(variable):
                 continue  # such a tag holds sets only, and tells nothing of other values
+            if "guards" in self.without:
+                implied = False
             if variable != source and not implied and not clause.watch and incoming:
                 guards.append(Guard(self._tag(variable).name, variable))
         return tuple(guards)

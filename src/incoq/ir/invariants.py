@@ -103,6 +103,7 @@ class Plan:
     only_adds: bool = False  # the program never removes from a set, and counts were left out for it
     class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
     choices: tuple[Choice, ...] = ()  # of `join` and `auto`: what each query got
+    without: frozenset[str] = frozenset()  # savings left out, for comparison
 
     def invariant(self, name: str) -> Invariant:
         return next(i for i in self.invariants if i.name == name)
