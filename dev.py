@@ -6,6 +6,7 @@
     python3 dev.py lint            ruff check, ruff format --check, mypy --strict
     python3 dev.py fix             let ruff mend and format what it can
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
+    python3 dev.py bench --hand-written [ARGS]    generated beside hand-written code, for six programs
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
     python3 dev.py docs            the documentation as pages, in docs/_build/html
 
@@ -108,12 +109,18 @@ def docs(args: list[str]) -> int:
     return failed
 
 
+def bench(args: list[str]) -> int:
+    if "--hand-written" in args:
+        return run("bench.hand_written", *(a for a in args if a != "--hand-written"))
+    return run("bench.running_example", *args)
+
+
 TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the extra that it needs
     "demo": ("", lambda args: run("examples.demo", *args)),
     "test": ("test", test),
     "lint": ("test", lambda args: lint()),
     "fix": ("test", lambda args: run("ruff", "check", "--fix", ".") | run("ruff", "format", ".")),
-    "bench": ("", lambda args: run("bench.running_example", *args)),
+    "bench": ("", bench),
     "docs": ("docs", docs),
     "fuzz": ("test", lambda args: run("incoq.testing.driver", *args)),
 }

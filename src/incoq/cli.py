@@ -24,8 +24,8 @@ PASS_ARGUMENTS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
 def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose what is maintained."""
     command = click.option(
-        "--strategy", type=click.Choice(["tags", "first-clause"]), default="tags", show_default=True,
-        help="How demand is propagated in filtered mode.",
+        "--strategy", type=click.Choice(["tags", "first-clause", "join", "auto"]), default="tags",
+        show_default=True, help="How demand is propagated in filtered mode.",
     )(command)  # fmt: skip
     return click.option(
         "--mode", type=click.Choice(["filtered", "incremental"]), default="filtered", show_default=True,

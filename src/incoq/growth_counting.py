@@ -130,10 +130,10 @@ class CountedProgram:
         for query, function in support.ask.items():
             namespace[function] = self._counted(namespace[function], self._asking(query, namespace))
         for cls, methods, kind in (
-            ("Set", ("add", "discard"), SETS),
-            ("Dict", ("__setitem__", "__delitem__"), DICTS),
+            (support.maintained, ("add", "discard"), SETS),
+            (support.names["Dict"], ("__setitem__", "__delitem__"), DICTS),
         ):
-            made = namespace[support.names[cls]]
+            made = namespace[cls]
             for method in methods:
                 setattr(made, method, self._counted(getattr(made, method), _always(kind)))
         return namespace

@@ -84,7 +84,7 @@ def test_tied_orders_are_marked() -> None:
     demand = update(running(), "demand_fans")
     assert demand["tied"] == 2
     assert [c["tied"] for c in demand["covers"]] == [True, True]
-    assert "of 2 tied orders the one found first" in demand["why"]
+    assert "of 2 tied orders the one that knows most columns" in demand["why"]
 
 
 def test_a_search_that_the_budget_cut_says_so() -> None:

@@ -40,6 +40,7 @@ def rewrite_module(
     supply: NameSupply,
     tracked: Collection[str],
     private: Collection[ast.AST],
+    without: Collection[str] = (),
 ) -> RewrittenModule:
     """Rewrite queries, updates and imports of one module; `tracked` names the builtin containers whose
     changes are to be seen, `private` holds expressions that make some which no query reaches."""
@@ -57,7 +58,8 @@ def rewrite_module(
             replaced[site.node] = _unmarked(module, source, site.query, site.node, support)
         else:
             replaced[site.node] = _answer(site.query, support)
-    replaced.update(elide_copies(module, sites, support.ask))
+    if "copies" not in without:
+        replaced.update(elide_copies(module, sites, support.ask))
     for node in ast.walk(module.tree):
         edit = _import(module, source, node, support)
         if edit is not None:
@@ -72,7 +74,8 @@ def rewrite_module(
         support.names["through"] if "list" in tracked else None,
     )  # fmt: skip
     try:
-        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private)
+        guards = support.guards if "inlining" not in without else {}
+        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, guards)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
     edits.sort(key=lambda e: (e.start, e.end))

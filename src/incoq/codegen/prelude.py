@@ -478,6 +478,13 @@ def elements(s: Any) -> Iterable[Any]:
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
+def smaller(s: Any, t: Any) -> tuple[Any, Any]:
+    """Two sources, the smaller one first where both tell their size."""
+    if s.__class__ in SOURCES and t.__class__ in SOURCES and len(t) < len(s):
+        return t, s
+    return s, t
+
+
 def times(s: Any, x: Any) -> int:
     """How often `s` holds `x`, of which it has one at least."""
     if isinstance(s, List):
@@ -538,10 +545,15 @@ def watchable(v: Any) -> bool:
     return False
 
 
+HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
+
+
 def keyable(v: Any) -> bool:
     """Can `v` be a key? What cannot is refused."""
     try:
         hash(v)
+        if v.__class__.__hash__ is object.__hash__:
+            HASHABLE.add(v.__class__)
     except TypeError:
         if isinstance(v, (Dict, List)):
             v.known = True
@@ -606,14 +618,22 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, containers by identity, in tuples too."""
     if a is b:
         return True
+    if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
+        return False
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    for cls in (a.__class__, b.__class__):
+        if cls.__eq__ is object.__eq__:
+            DISTINCT.add(cls)
     try:
         return bool(a == b)
     except Exception:
         return False
+
+
+DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
 
 
 def equal(a: Any, b: Any) -> bool:

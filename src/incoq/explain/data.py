@@ -150,7 +150,7 @@ def _why(covers: Covers) -> str:
         known = [s.factor.text for s in best.steps if s.factor is not None and s.factor.size is Size.ONE]
         reason += f"; by a declared fact {', '.join(known)} is 1"
     if len(covers.tied) > 1:
-        reason += f"; of {len(covers.tied)} tied orders the one found first"
+        reason += f"; of {len(covers.tied)} tied orders the one that knows most columns"
     if covers.cut:
         reason += "; the search budget ended before all orders were tried"
     return reason
