@@ -7,6 +7,7 @@
     python3 dev.py fix             let ruff mend and format what it can
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
+    python3 dev.py docs            the documentation as pages, in docs/_build/html
 
 The first run makes `.venv` here and installs the project into it, editable. Later runs reuse it and install
 again only when pyproject.toml has changed.
@@ -98,12 +99,22 @@ def test(args: list[str]) -> int:
     return run("pytest", "-n", "2", *args) or lint_failed
 
 
+def docs(args: list[str]) -> int:
+    """Build the documentation; a warning is a fault."""
+    place = ROOT / "docs" / "_build" / "html"
+    failed = run("sphinx", "-W", "--keep-going", "-q", "-b", "html", *args, "docs", str(place))
+    if not failed:
+        print(f"open {(place / 'index.html').relative_to(ROOT)}")
+    return failed
+
+
 TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the extra that it needs
     "demo": ("", lambda args: run("examples.demo", *args)),
     "test": ("test", test),
     "lint": ("test", lambda args: lint()),
     "fix": ("test", lambda args: run("ruff", "check", "--fix", ".") | run("ruff", "format", ".")),
     "bench": ("", lambda args: run("bench.running_example", *args)),
+    "docs": ("docs", docs),
     "fuzz": ("test", lambda args: run("incoq.testing.driver", *args)),
 }
 

@@ -177,8 +177,8 @@ class Acceptor(Process):
 
 
 def simulate(seed, acceptors, proposers, rounds=1):
-    below = list(range(acceptors))
-    above = list(range(acceptors, acceptors + proposers))
+    below = tuple(range(acceptors))
+    above = tuple(range(acceptors, acceptors + proposers))
     processes = [
         *(Acceptor(a, below, above) for a in below),
         *(Proposer(p, below, below + above, 100 + p, rounds) for p in above),

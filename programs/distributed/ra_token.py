@@ -89,9 +89,9 @@ class Mutex(Process):
         self.sent.add((message, receiver))
 
 
-def simulate(seed, size, rounds):
+def simulate(seed, size, rounds, watch=None):
     everybody = list(range(size))
-    return Simulator(seed, [Mutex(p, everybody, rounds) for p in everybody]).run()
+    return Simulator(seed, [Mutex(p, everybody, rounds) for p in everybody], watch=watch).run()
 
 
 def main(seed=1, size=4, rounds=3):

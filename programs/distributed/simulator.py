@@ -87,11 +87,12 @@ class _Pool:
 class Simulator:
     """Runs processes to the end; `trace` is the output log.
 
-    `crash_after` gives, for a process that is to crash, the number of messages that it sends before.
+    `crash_after` gives, for a process that is to crash, the number of messages that it sends before; `watch`
+    is called with the simulator after every step.
     """
 
-    def __init__(self, seed, processes, fifo=True, crash_after=None):
-        self.rng, self.fifo = random.Random(seed), fifo
+    def __init__(self, seed, processes, fifo=True, crash_after=None, watch=None):
+        self.rng, self.fifo, self.watch = random.Random(seed), fifo, watch
         self.processes = {process.id: process for process in processes}
         self.crash_after = dict(crash_after or {})
         self.channels, self.choices = {}, _Pool()
@@ -127,6 +128,8 @@ class Simulator:
                 self._resume(which)
             else:
                 self._deliver(which)
+            if self.watch is not None:
+                self.watch(self)
         return self
 
     def run_in_rounds(self, rounds):
@@ -181,8 +184,13 @@ class Simulator:
         envelope = waiting.popleft()
         if not waiting:
             self.choices.discard(("channel", channel))
-        if receiver not in self.crashed:
+        if receiver in self.crashed:
+            return
+        try:
             self.processes[receiver].receive(sender, envelope)
+        except Crash:
+            self._crash(receiver)
+        else:
             self._evaluate(receiver)
 
     def _deliver_all(self, channel):
@@ -191,7 +199,9 @@ class Simulator:
 
     def _crash(self, which):
         self.crashed.append(which)
-        del self.waits[which]
+        self.waits.pop(which, None)
+        self.deadlines.pop(which, None)
+        self.choices.discard(("process", which))
         self.trace.append((which, "crash"))
 
 

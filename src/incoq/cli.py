@@ -1,4 +1,4 @@
-"""The command line: `incoq compile`, `run`, `explain`, `verify`, `stats` and `spark`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats`, `growth` and `spark`.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -97,19 +97,25 @@ def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, stra
 @main.command()
 @PROGRAM
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
+@click.option("--steps", is_flag=True, help="Show each pass that changed something, before and after.")
 @_planning
-def explain(program: Path, as_json: bool, mode: str, strategy: str) -> None:
+def explain(program: Path, as_json: bool, html: Path | None, steps: bool, mode: str, strategy: str) -> None:
     """Show what is maintained, how it was chosen and what every update costs."""
     with _reported(program):
-        from incoq.explain import explain_json, explain_text
+        from incoq.explain import explain_html, explain_json, explain_text
 
         compiled = _compiled(program, mode, strategy, quiet=True)
-        if as_json:
+        if html is not None:
+            _write_page(html, explain_html(compiled, steps))
+        elif as_json:
             import json
 
-            click.echo(json.dumps(explain_json(compiled), indent=2, ensure_ascii=False))
+            click.echo(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False))
         else:
-            click.echo(explain_text(compiled, color=sys.stdout.isatty()), nl=False)
+            terminal = sys.stdout.isatty()
+            width = max(60, min(os.get_terminal_size().columns, 120)) if terminal else 80
+            click.echo(explain_text(compiled, terminal, width, steps), nl=False)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)
@@ -136,6 +142,38 @@ def verify(
             click.echo(verified.summary(), err=True)
 
 
+@main.command(context_settings=PASS_ARGUMENTS)
+@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with plots too.")
+@click.option(
+    "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
+)
+@_planning
+@PROGRAM
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def profile(
+    program: Path, args: tuple[str, ...], entry: str | None, html: Path | None, as_json: Path | None,
+    mode: str, strategy: str,
+) -> None:  # fmt: skip
+    """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
+    with _reported(program):
+        from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
+
+        profiled = ProfiledRun(_compiled(program, mode, strategy))
+        try:
+            with _traced():
+                profiled.run(args, entry)
+        finally:
+            data = profile_json(profiled.compiled, profiled.profile)
+            click.echo(profile_text(data, sys.stderr.isatty()), err=True, nl=False)
+            if html is not None:
+                _write_page(html, profile_html(data))
+            if as_json is not None:
+                import json
+
+                _write_page(as_json, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
 @main.command()
 @click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
 def stats(programs: tuple[Path, ...]) -> None:
@@ -144,6 +182,54 @@ def stats(programs: tuple[Path, ...]) -> None:
         from incoq.stats import table
 
         click.echo(table(list(programs)), nl=False)
+
+
+@main.command()
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--sizes", default="4,13,40,126,400", show_default=True, metavar="N,N,…",
+    help="The sizes at which each world runs.",
+)  # fmt: skip
+@click.option(
+    "--mode", type=click.Choice(["filtered", "incremental", "both"]), default="both", show_default=True,
+    help="The mode of the maintenance code that is counted.",
+)  # fmt: skip
+@click.option(
+    "--budget", type=click.FloatRange(min=0), metavar="SECONDS",
+    help="Begin no further program after so many seconds.",
+)  # fmt: skip
+def growth(programs: tuple[Path, ...], sizes: str, mode: str, budget: float | None) -> None:
+    """Count the iterations of every update as data grows, and compare with what explain prints.
+
+    The data of a program are its worlds: growth/NAME.py beside PROGRAM, or one level up.
+    """
+    try:
+        wanted = sorted(int(size) for size in sizes.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            "give whole numbers with commas between them", param_hint="--sizes"
+        ) from None
+    if len(wanted) < 3 or wanted[0] < 1:
+        raise click.BadParameter("three positive sizes are the least", param_hint="--sizes")
+    with _reported(programs[0]):
+        from incoq.growth import check, table
+
+        modes = ("filtered", "incremental") if mode == "both" else (mode,)
+        failures = rows = 0
+        for report in check(programs, wanted, modes, budget):
+            click.echo(table(report))
+            rows += len(report.rows)
+            failures += len(report.failures)
+        click.echo(f"{rows} costs checked, {failures} not as printed")
+    if failures:
+        sys.exit(1)
+
+
+def _write_page(place: Path, text: str) -> None:
+    from incoq.output import write_text
+
+    write_text(place, text)
+    click.echo(f"wrote {place}", err=True)
 
 
 def _compiled(program: Path, mode: str, strategy: str, quiet: bool = False) -> Compiled:
@@ -167,7 +253,7 @@ def _reported(program: Path) -> Iterator[None]:
         yield
     except CompileError as error:
         if error.position is None:
-            error = CompileError(error.code, error.message, Position(str(program), 1, 1))
+            error = CompileError(error.code, error.message, Position(str(program), 1, 1), error.help)
         click.echo(error.render(), err=True)
         sys.exit(1)
     except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):

@@ -5,28 +5,47 @@ Nothing of the user's program is imported or executed.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses
+from incoq.codegen.find_private import find_private
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
 from incoq.frontend.find_queries import QuerySite, find_queries
-from incoq.frontend.find_removals import only_adds_to_sets
+from incoq.frontend.find_removals import makes_lists, only_adds
+from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.invariants.define_invariants import define_invariants
-from incoq.ir.invariants import Plan, Store
+from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
 from incoq.relational.flatten_query import flatten_query
 
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause")
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """The plan of one query, which a notebook draws: `compiled.query("nyc_fans")`."""
+
+    plan: Plan = field(repr=False)
+    name: str
+
+    def __str__(self) -> str:
+        kept = "\n".join(str(i) for i in self.plan.invariants if i.query == self.name)
+        return f"{next(q for q in self.plan.queries if q.name == self.name)}\n{kept}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self.plan, self.name)
 
 
 @dataclass(frozen=True)
@@ -40,6 +59,16 @@ class Compiled:
     modules: tuple[RewrittenModule, ...]
     notices: tuple[Notice, ...]
 
+    def query(self, name: str) -> QueryPlan:
+        """The plan of one query."""
+        if name not in {q.name for q in self.plan.queries}:
+            raise KeyError(f"no query {name!r}; there are {', '.join(q.name for q in self.plan.queries)}")
+        return QueryPlan(self.plan, name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self.plan)
+
     @property
     def code(self) -> str:
         """The standalone text of a program of one module."""
@@ -48,7 +77,11 @@ class Compiled:
 
     def extra_space(self, namespace: Mapping[str, Any]) -> int:
         """Additional space as the paper counts it: elements of sets, keys and image sets of maps."""
-        return sum(_space(namespace[i.name], i.store is Store.TAG) for i in self.plan.invariants)
+        return sum(self.space_of(i, namespace) for i in self.plan.invariants)
+
+    def space_of(self, invariant: Invariant, namespace: Mapping[str, Any]) -> int:
+        """The part of it that one structure takes."""
+        return _space(namespace[invariant.name], invariant.store is Store.TAG)
 
 
 def compile_source(
@@ -73,14 +106,17 @@ def compile_program(
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES:
         raise ValueError(f"mode is one of {MODES}, strategy one of {STRATEGIES}")
-    limit = sys.getrecursionlimit()
+    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, 20_000))
+    gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
         return _compile(program, mode, strategy, counting)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
         sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()
 
 
 def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Compiled:
@@ -92,23 +128,31 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
     supply = NameSupply(taken)
-    plan = define_invariants(queries, mode, strategy, supply, counting, only_adds_to_sets(program))
+    trees = [module.tree for module in program.modules]
+    fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
+    private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
+    plan = define_invariants(queries, mode, strategy, supply, counting, only_adds(trees, private))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
-    notices = check_classes(program, plan, sites)
+    notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)
-    support = build_support(plan, supply)
-    kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
-    tracks_dicts = Kind.ITEM in kinds
-    tracks_sets = bool(kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
+    tracked = _tracked(plan, makes_lists(trees, private))
+    support = build_support(plan, supply, "list" in tracked)
     modules = tuple(
-        rewrite_module(
-            m, [s for s in sites if s.module is m and s.node], support, supply, tracks_sets, tracks_dicts
-        )
+        rewrite_module(m, [s for s in sites if s.module is m and s.node], support, supply, tracked, private)
         for m in program.modules
     )
     return Compiled(program, tuple(sites), plan, support, modules, tuple(notices))
+
+
+def _tracked(plan: Plan, lists: bool) -> set[str]:
+    """The builtin containers whose changes matter."""
+    kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
+    tracked = {"dict"} if Kind.ITEM in kinds else set()
+    if kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM}:
+        tracked |= {"set", "list"} if lists else {"set"}
+    return tracked
 
 
 def _binds_set(program: Program) -> bool:

@@ -77,6 +77,8 @@ class Steps:
                 return [self._field(clause, bound, open_)]
             case Kind.MEMBER if not clause.watch:
                 return [self._member(clause, bound)]
+            case Kind.COUNT:
+                return [self._repeated(clause)]
             case Kind.ITEM:
                 return [self._item(clause, bound)]
             case Kind.VALUE:
@@ -250,9 +252,28 @@ class Steps:
                     if values.can_be_iterated(collection):
                         raise Refused
                     return
-                for element in dict.fromkeys(collection) if isinstance(collection, tuple) else collection:
+                repeats = isinstance(collection, tuple | list)
+                for element in dict.fromkeys(collection) if repeats else collection:
                     if match_(element, env):
                         following(env)
+
+            return step
+
+        return make
+
+    def _repeated(self, clause: Clause) -> Make:
+        """A list or tuple gives a combination as often as it holds the element."""
+        source, same = clause.args[0], self.values.same
+        element_of = _builder(clause.pattern or Variable(clause.args[1]))
+
+        def make(following: Step) -> Step:
+            def step(env: Env) -> None:
+                collection, times = env[source], 1
+                if isinstance(collection, tuple | list):
+                    element = element_of(env)
+                    times = sum(same(element, other) for other in collection)
+                for _ in range(times):
+                    following(env)
 
             return step
 

@@ -34,12 +34,14 @@ class Values:
         self.nan: float = namespace[names["NAN"]]
         self.missing: Any = namespace[names["MISSING"]]
         self.dict_class: type = namespace[names["Dict"]]
-        self.sources: tuple[type, ...] = (self.set_class, self.dict_class, frozenset, tuple, range)
+        self.list_class: type = namespace[names["List"]]
+        seen = (self.set_class, self.dict_class, self.list_class)
+        self.sources: tuple[type, ...] = (*seen, frozenset, tuple, range)
         self.compiled, self.namespace = compiled, namespace
 
     def is_set(self, value: Any) -> bool:
         """A set whose content is watched."""
-        return isinstance(value, self.set_class | self.dict_class)
+        return isinstance(value, self.set_class | self.dict_class | self.list_class)
 
     def is_source(self, value: Any) -> bool:
         """What a membership may iterate over."""
@@ -50,16 +52,16 @@ class Values:
         return hasattr(cls, "__iter__") or hasattr(cls, "__getitem__")
 
     def same(self, left: Any, right: Any) -> bool:
-        """Equal as keys of a dict are, sets by identity."""
+        """Equal as keys of a dict are, containers by identity."""
         if left is right:
             return True
-        if isinstance(left, set | dict) or isinstance(right, set | dict):
+        if isinstance(left, set | dict | list) or isinstance(right, set | dict | list):
             return False
         return self.equal(left, right)
 
     def equal(self, left: Any, right: Any) -> bool:
-        """`==` in a condition: as Python's, two sets by identity; so NaN is not equal to itself."""
-        if isinstance(left, set | dict) and isinstance(right, set | dict):
+        """`==` in a condition: as Python's, sets by identity; so NaN is not equal to itself."""
+        if isinstance(left, set) and isinstance(right, set):
             return left is right
         if isinstance(left, tuple) and isinstance(right, tuple):
             return len(left) == len(right) and all(map(self.same, left, right))
@@ -67,7 +69,7 @@ class Values:
 
     def holds(self, collection: Any, element: Any) -> bool:
         """`element in collection`."""
-        if isinstance(collection, tuple):
+        if isinstance(collection, tuple | list):
             return any(self.same(element, e) for e in collection)
         if self.is_source(collection) or isinstance(collection, str | bytes):
             return element in collection
@@ -102,6 +104,15 @@ class Values:
                 if field in getattr(value, "__dict__", (field,)):
                     pending.append(getattr(value, field, None))
         return list(seen.values())
+
+
+def fit(element: Any) -> None:
+    """Raise for what no set can hold, be it a list that a query has reached and that has a hash since."""
+    if isinstance(element, list | dict):
+        raise TypeError("unhashable")
+    for part in element if isinstance(element, tuple) else ():
+        fit(part)
+    hash(element)
 
 
 class _Naive(ast.NodeTransformer):

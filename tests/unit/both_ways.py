@@ -28,7 +28,8 @@ def shown(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return ("set", frozenset(map(shown, value)))
     if isinstance(value, tuple | list):
-        return (type(value).__name__, *map(shown, value))
+        kind = "list" if isinstance(value, list) else type(value).__name__  # a compiled list is a subclass
+        return (kind, *map(shown, value))
     if isinstance(value, int | float | complex):
         return (type(value).__name__, repr(value))  # 1, 1.0 and True are equal and not the same
     return repr(value)

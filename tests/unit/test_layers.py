@@ -19,7 +19,19 @@ LAYERS: list[tuple[str, ...]] = [
     ("invariants",),
     ("codegen",),
     ("compile",),
-    ("explain", "loading", "output", "spark", "stats", "verified_run", "verify"),
+    (
+        "counting",
+        "explain",
+        "growth",
+        "loading",
+        "output",
+        "pages",
+        "profile",
+        "spark",
+        "stats",
+        "verified_run",
+        "verify",
+    ),
     ("cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

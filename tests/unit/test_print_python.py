@@ -33,6 +33,25 @@ def test_what_is_printed_parses_to_what_was_printed(text: str) -> None:
     assert ast.dump(ast.parse(printed)) == ast.dump(ast.parse(text))
 
 
+EXPRESSIONS = [
+    "x", "1", "-1", "1.5", "'a'", '"it\'s"', "None", "True", "...", "(1).real", "1[0]", "()", "(a,)",
+    "(a, b)", "a.b.c", "a[b]", "a[b, c]", "a[b,]", "a[1:2]", "a[(b, c), d]", "f()", "f(a, b)", "f(a)(b)",
+    "f(*a)", "f(x=1)", "f(a == b)", "(a == b).c", "a == b", "a < b < c", "a is not None", "a not in b",
+    "(a, b) in c",
+    "(a in b) == c", "not a in b", "a and b", "a == b and c in d", "a and b == c", "a and b and c == d",
+    "a == b or c == d and e", "(a or b) and c == d", "a if b else c", "a in b if c else d(a)",
+    "(a if b else c) if d else e", "a if b or c else d", "f(a if b else c)", "[a, b]", "{a}", "{a: b}",
+    "lambda x: x", "[a for a in b]", "a + b == c", "(yield a)", "(a := b)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_an_expression_is_printed_as_python_would(text: str) -> None:
+    for form in ("E", "t = E", "t[E] = x", "f(E)", "if E:\n    pass", "for t in E:\n    pass", "return E"):
+        tree = ast.parse(form.replace("E", f"({text})"))
+        assert print_python(tree.body) == ast.unparse(tree) + "\n"
+
+
 @pytest.mark.parametrize("text", SNIPPETS)
 def test_printing_is_steady(text: str) -> None:
     once = print_python(ast.parse(text).body)

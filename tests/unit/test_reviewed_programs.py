@@ -208,16 +208,6 @@ def main(show):
     refused(program, "IQ209", header="from incoq import *\n")
 
 
-def test_keeping_by_weak_references_is_refused() -> None:
-    program = """
-@query(keep="weak")
-def q(s): return {x for x in s}
-def main(show):
-    show(q(Set([1])))
-"""
-    refused(program, "IQ208")
-
-
 # Reads that no relation shows.
 
 
@@ -435,8 +425,7 @@ def main(show):
     show("assigned")
     show(q(s))
 """
-    same(program, ("filtered",))
-    stops(program, "IQ301", ("incremental",), after=2)
+    same(program, ("filtered", "incremental"))
 
 
 def test_the_truth_of_a_set_as_a_whole_query_is_refused() -> None:

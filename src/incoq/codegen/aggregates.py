@@ -1,7 +1,8 @@
 """Aggregates, embedded into compiled programs as source: one small class each.
 
-A class says how an element is added and deleted, what that costs, and what the empty case is. To add an
-aggregate, add its class here and its form to `frontend/read_aggregate.py`.
+A class says how an element is added and deleted, what that costs, and what the empty case is; where a list
+holds an element several times, it comes with that number. To add an aggregate, add its class here and its
+form to `frontend/read_aggregate.py`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ class Len:
     def __init__(self) -> None:
         self.n = 0
 
-    def add(self, x: Any) -> None:
-        self.n += 1
+    def add(self, x: Any, times: int = 1) -> None:
+        self.n += times
 
-    def remove(self, x: Any) -> None:
-        self.n -= 1
+    def remove(self, x: Any, times: int = 1) -> None:
+        self.n -= times
 
     def value(self) -> Any:
         return self.n
@@ -40,13 +41,13 @@ class Exists(Len):
 class AnyTrue(Len):
     """Whether some element is true. Add and delete O(1); empty: False."""
 
-    def add(self, x: Any) -> None:
+    def add(self, x: Any, times: int = 1) -> None:
         if x:
-            self.n += 1
+            self.n += times
 
-    def remove(self, x: Any) -> None:
+    def remove(self, x: Any, times: int = 1) -> None:
         if x:
-            self.n -= 1
+            self.n -= times
 
     def value(self) -> Any:
         return self.n > 0
@@ -55,13 +56,13 @@ class AnyTrue(Len):
 class AllTrue(Len):
     """Whether no element is false. Add and delete O(1); empty: True."""
 
-    def add(self, x: Any) -> None:
+    def add(self, x: Any, times: int = 1) -> None:
         if not x:
-            self.n += 1
+            self.n += times
 
-    def remove(self, x: Any) -> None:
+    def remove(self, x: Any, times: int = 1) -> None:
         if not x:
-            self.n -= 1
+            self.n -= times
 
     def value(self) -> Any:
         return self.n == 0
@@ -76,23 +77,24 @@ class Sum:
         self.floats = 0
         self.others: list[Any] = []
 
-    def add(self, x: Any) -> None:
+    def add(self, x: Any, times: int = 1) -> None:
         if isinstance(x, int):
-            self.whole += x
+            self.whole += x * times
         elif isinstance(x, float) and x - x == 0.0:
-            self.exact += Fraction(x)
-            self.floats += 1
+            self.exact += Fraction(x) * times
+            self.floats += times
         else:
-            self.others.append(x)
+            self.others += [x] * times
 
-    def remove(self, x: Any) -> None:
+    def remove(self, x: Any, times: int = 1) -> None:
         if isinstance(x, int):
-            self.whole -= x
+            self.whole -= x * times
         elif isinstance(x, float) and x - x == 0.0:
-            self.exact -= Fraction(x)
-            self.floats -= 1
+            self.exact -= Fraction(x) * times
+            self.floats -= times
         else:
-            self.others.remove(x)
+            for _ in range(times):
+                self.others.remove(x)
 
     def value(self) -> Any:
         total: Any = self.whole
@@ -112,17 +114,19 @@ class Mean(Sum):
         super().__init__()
         self.n = 0
 
-    def add(self, x: Any) -> None:
-        super().add(x)
-        self.n += 1
+    def add(self, x: Any, times: int = 1) -> None:
+        super().add(x, times)
+        self.n += times
 
-    def remove(self, x: Any) -> None:
-        super().remove(x)
-        self.n -= 1
+    def remove(self, x: Any, times: int = 1) -> None:
+        super().remove(x, times)
+        self.n -= times
 
     def value(self) -> Any:
         if not self.n:
-            raise ValueError("mean requires at least one data point")
+            from statistics import StatisticsError  # only now: it is slow to import
+
+            raise StatisticsError("mean requires at least one data point")
         if self.others:
             return sum(self.others, self.whole + self.exact) / self.n
         if self.floats:
@@ -139,9 +143,9 @@ class Ordered:
         self.heap: list[Any] = []
         self.sortable = True
 
-    def add(self, x: Any) -> None:
+    def add(self, x: Any, times: int = 1) -> None:
         count = self.counts.get(x, 0)
-        self.counts[x] = count + 1
+        self.counts[x] = count + times
         if not count and self.sortable:
             try:
                 heapq.heappush(self.heap, self.entry(x))
@@ -150,10 +154,10 @@ class Ordered:
         if len(self.heap) > 32 and len(self.heap) > 4 * len(self.counts):
             self.rebuild()
 
-    def remove(self, x: Any) -> None:
+    def remove(self, x: Any, times: int = 1) -> None:
         count = self.counts[x]
-        if count > 1:
-            self.counts[x] = count - 1
+        if count > times:
+            self.counts[x] = count - times
         else:
             del self.counts[x]
             if not self.counts:

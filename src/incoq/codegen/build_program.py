@@ -10,7 +10,7 @@ After:     def nyc_fans(celeb, group):
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from incoq.codegen.build_support import SupportCode
@@ -38,10 +38,11 @@ def rewrite_module(
     sites: Sequence[QuerySite],
     support: SupportCode,
     supply: NameSupply,
-    tracks_sets: bool,
-    tracks_dicts: bool,
+    tracked: Collection[str],
+    private: Collection[ast.AST],
 ) -> RewrittenModule:
-    """Rewrite queries, updates and imports of one module."""
+    """Rewrite queries, updates and imports of one module; `tracked` names the builtin containers whose
+    changes are to be seen, `private` holds expressions that make some which no query reaches."""
     source = SourceText(module.source)
     edits: list[Edit] = []
     replaced: dict[ast.AST, str] = {}
@@ -61,11 +62,14 @@ def rewrite_module(
             edits.append(edit)
     names = UpdateNames(
         support.setters, support.deleters, support.setattr_, support.delattr_,
-        support.names["PlainSet"] if tracks_sets else None, None,
-        support.names["Dict"] if tracks_dicts else None, supply.fresh,
+        support.names["PlainSet"] if "set" in tracked else None,
+        support.names["List"] if "list" in tracked else None,
+        support.names["Dict"] if "dict" in tracked else None, supply.fresh,
+        support.names["fresh"] if "list" in tracked else None,
+        support.names["through"] if "list" in tracked else None,
     )  # fmt: skip
     try:
-        edits += rewrite_updates(module.source, module.tree, names, skip, replaced)
+        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
     edits.sort(key=lambda e: (e.start, e.end))
@@ -137,7 +141,8 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
                 local = alias.asname or alias.name
                 meant = _PROVIDED.get(alias.name)
                 if meant is None:
-                    raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node)
+                    way = f"a compiled program imports {', '.join(_PROVIDED)} from incoq, nothing else"
+                    raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node, way)
                 if meant and local != support.names[meant]:
                     lines.append(f"{local} = {support.names[meant]}")
             text = "; ".join(lines) or "pass  # incoq: compiled in"

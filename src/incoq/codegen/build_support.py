@@ -40,18 +40,19 @@ class SupportCode:
     adopted: str | None  # in incremental mode: the sets that a query may reach
 
 
-def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
+def build_support(plan: Plan, supply: NameSupply, tracks_lists: bool) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
-    prelude = (*_prelude("prelude.py"), *_needed_classes(used))
+    weak = any(q.keep.policy == "weak" for q in plan.queries)
+    prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply)
+    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists)
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
     renderer.adoption()
-    methods, entries = renderer.set_methods(), renderer.dict_methods()
+    methods, entries, positions = renderer.set_methods(), renderer.dict_methods(), renderer.list_methods()
     renderer.tag_events()
     renderer.field_events()
     renderer.demand_events()
@@ -65,14 +66,41 @@ def build_support(plan: Plan, supply: NameSupply) -> SupportCode:
             _insert_methods(statement, methods, ["s", "x"], renderer)
         if isinstance(statement, ast.ClassDef) and statement.name == names["Dict"]:
             _insert_methods(statement, entries, ["m", "k", renderer.value], renderer)
+        if isinstance(statement, ast.ClassDef) and statement.name == names["List"]:
+            _insert_methods(statement, positions, ["s", "at", "x"], renderer)
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
     statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
+    if weak:
+        statements += _releasing(plan, renderer, asking)
     text = print_python(statements)
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
         asking.demand, asking.release, asking.demanded, renderer.adopted,
+    )  # fmt: skip
+
+
+def _releasing(plan: Plan, events: EventRenderer, asking: _Asking) -> list[ast.stmt]:
+    """The object that releases combinations whose parameters are garbage."""
+    queries: list[ast.expr] = []
+    for query in plan.queries:
+        if query.keep.policy == "weak":
+            answers = events.asked.get(query.name) or plan.result_of(query.name).name
+            width = ast.Constant(len(query.demand))
+            parts: list[ast.expr] = [name(answers), width, name(asking.release[query.name])]
+            queries.append(ast.Tuple(parts, ast.Load()))
+    made = [*events.functions, *asking.functions]
+    code: list[ast.expr] = [name(s.name) for s in made if isinstance(s, ast.FunctionDef)]
+    for container in ("Set", "Dict", "List"):
+        code.append(
+            ast.Starred(quote_expr("vars(C).values()", C=events.support.names[container]), ast.Load())
+        )
+    structures: list[ast.expr] = [name(structure) for structure in events.structures()]
+    return quote(
+        "WEAKLY(STRUCTURES, QUERIES, CODE)", WEAKLY=events.support.Weakly,
+        STRUCTURES=ast.List(structures, ast.Load()), QUERIES=ast.List(queries, ast.Load()),
+        CODE=ast.List(code, ast.Load()),
     )  # fmt: skip
 
 
@@ -196,10 +224,14 @@ def _insert_methods(
         if isinstance(statement, ast.FunctionDef) and statement.name in methods:
             width = len(statement.args.posonlyargs)
             arguments = ast.arguments([ast.arg(n) for n in names[:width]], [], None, [], [], None, [])
-            doc = ast.Expr(ast.Constant(renderer.set_cost()))
+            doc = statement.body[0] if ast.get_docstring(statement) else _documented(renderer.set_cost())
             node.body[number] = ast.FunctionDef(
                 statement.name, arguments, [doc, *methods[statement.name]], []
             )
+
+
+def _documented(text: str) -> ast.stmt:
+    return ast.Expr(ast.Constant(text))
 
 
 def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str, str, list[ast.stmt]]:
@@ -263,7 +295,7 @@ class _Asking:
         key = _tuple(demand)
         holes: Holes = {
             "R": result.name, "K": key, "A": self.events.answer, "ASK": ask, "VIEW": view, "KEEP": keep,
-            "DROP": drop, "REFUSED": self.support.REFUSED, "UNKEYED": self.support.unkeyed,
+            "DROP": drop, "REFUSED": self.support.REFUSED, "ANSWER_OF": self.support.answer_of,
             "NAME": ast.Constant(query.name), "DEMAND": self.events.demanders[query.name],
             "RELEASE": self.events.releasers[query.name], "VIEWCLASS": self.support.View,
         }  # fmt: skip
@@ -293,9 +325,14 @@ class _Asking:
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         noted = self._note(query, key, holes)
         body += quote(
-            "def KEEP():\n    if K not in R:\n        BEGIN\n    NOTED", BEGIN=begin, NOTED=noted, **holes
+            "def KEEP():\n    if ANSWER_OF(R, K, NAME) is None:\n        BEGIN\n    NOTED",
+            BEGIN=begin, NOTED=noted, **holes,
+        )  # fmt: skip
+        body += quote(
+            "def DROP():\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
+            OVER=self._over(query, end, key),
+            **holes,
         )
-        body += quote("def DROP():\n    if K in R:\n        OVER", OVER=self._over(query, end, key), **holes)
         for function, names in zip(body, (params, params, demand, demand), strict=True):
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
@@ -312,9 +349,7 @@ class _Asking:
     ) -> list[ast.stmt]:
         """Get the kept answer; what is not demanded yet is demanded as the policy says."""
         filled: Holes = {**holes, "BEGIN": begin}
-        found = quote(
-            "try:\n    A = R.get(K)\nexcept TypeError:\n    raise UNKEYED(NAME) from None", **filled
-        )
+        found = quote("try:\n    A = R.get(K)\nexcept TypeError:\n    A = ANSWER_OF(R, K, NAME)", **filled)
         if query.keep.policy == "explicit":
             # Released, the answer is nobody's: it changes no more.
             over = self._over(query, end, key)

@@ -9,7 +9,8 @@ Cost:      O(#answer) becomes O(1)
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module
@@ -22,13 +23,16 @@ _CONSUMERS = frozenset(
 
 def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str]) -> dict[ast.AST, str]:
     """The function names to replace, each with the name that gives the kept answer."""
+    bound = Counter(_bound_names(module.tree))
     queries = {
         site.node.name: site
         for site in sites
-        if isinstance(site.node, ast.FunctionDef) and _is_plain(site) and _is_global(module, site.node.name)
+        if isinstance(site.node, ast.FunctionDef)
+        and _is_plain(site)
+        and _is_global(module, site.node.name)
+        and bound[site.node.name] == 1
     }
     found: dict[ast.AST, str] = {}
-    bound = frozenset(_bound_names(module.tree))
     for node in ast.walk(module.tree):
         for call in _looked_at(bound, node):
             if isinstance(call.func, ast.Name) and call.func.id in queries:
@@ -45,11 +49,9 @@ def _is_plain(site: QuerySite) -> bool:
 
 
 def _is_global(module: Module, identifier: str) -> bool:
-    """Is a name bound once in the whole module, at its top?"""
+    """Is a name bound once at the top of the module?"""
     binding = module.bindings.get(identifier)
-    if binding is None or not binding.once:
-        return False
-    return list(_bound_names(module.tree)).count(identifier) == 1
+    return binding is not None and binding.once
 
 
 def _bound_names(tree: ast.Module) -> Iterator[str]:
@@ -68,7 +70,7 @@ def _bound_names(tree: ast.Module) -> Iterator[str]:
                 yield bound
 
 
-def _looked_at(bound: frozenset[str], node: ast.AST) -> list[ast.Call]:
+def _looked_at(bound: Container[str], node: ast.AST) -> list[ast.Call]:
     """Calls whose value `node` looks at on the spot."""
     values: list[ast.expr] = []
     match node:

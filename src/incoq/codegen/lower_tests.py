@@ -78,8 +78,10 @@ class _Lower(ast.NodeTransformer):
     def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
         match op:
             case ast.Eq() | ast.NotEq():
-                if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES) or _alike(left, right):
+                if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES):
                     return ast.Compare(left, [op], [right])
+                if _alike(left, right):  # what an equality that became a shared variable left behind
+                    return self._equals_itself(left, ast.Compare(left, [op], [right]))
                 test = self._call(self.support.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
@@ -93,6 +95,13 @@ class _Lower(ast.NodeTransformer):
             case ast.In() | ast.NotIn():
                 return ast.Compare(self._plain(left), [op], [right])
         return ast.Compare(left, [op], [right])
+
+    def _equals_itself(self, value: ast.expr, test: ast.expr) -> ast.expr:
+        """NaN does not; and a list is equal to others by what it holds, so that it cannot be shared."""
+        known = ast.Compare(
+            ast.Attribute(value, "__class__", ast.Load()), [ast.In()], [name(self.support.FITTING)]
+        )
+        return ast.IfExp(known, test, self._call(self.support.equals_itself, value))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self.visit(node.left), self.visit(node.right)

@@ -12,12 +12,21 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+WAYS_OUT = {  # what to do about a fault that only the run shows
+    "IQ301": "hold the elements in a Set, a tuple or a frozenset",
+    "IQ302": "for a substring test write `str(x).find(y) >= 0`",
+    "IQ303": "pass a Set or a tuple for a list, and give a class a `__hash__` or `@dataclass(eq=False)`",
+    "IQ304": "call the query itself for an answer of your own",
+    "IQ306": "compile the code that removes together with the program",
+}
+
 
 class IncoqRuntimeError(Exception):
     """A fault of the program that only its run shows; `code` is listed in the reference of incoq."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"[{code}] {message}")
+        way = f" ({WAYS_OUT[code]})" if code in WAYS_OUT else ""
+        super().__init__(f"[{code}] {message}{way}")
         self.code = code
 
 
@@ -180,11 +189,20 @@ class PlainSet(Set):
 dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.popitem
 
 
-class Dict(dict[Any, Any]):
-    """What a dict of the program is where queries look into dicts: it shows as one, hashes by identity,
-    and its changes maintain the queries. `__setitem__` and `__delitem__` are all that changes it."""
+def unhashable(v: Any) -> int:
+    """The hash of a list or dict: there is none, as in Python, until a query has reached it; then it is known
+    by its identity."""
+    if v.known:
+        return object.__hash__(v)
+    raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
 
-    __hash__ = object.__hash__  # type: ignore[assignment]
+
+class Dict(dict[Any, Any]):
+    """What a dict of the program is where queries look into dicts: it shows as one, and its changes maintain
+    the queries. `__setitem__` and `__delitem__` are all that changes it."""
+
+    __hash__ = unhashable  # type: ignore[assignment]
+    known = False
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         dict_set(self, key, value)
@@ -219,7 +237,17 @@ class Dict(dict[Any, Any]):
         return self[key]
 
     def update(self, *others: Any, **named: Any) -> None:
-        for key, value in dict(*others, **named).items():
+        if len(others) > 1:
+            raise TypeError(f"update expected at most 1 argument, got {len(others)}")
+        for other in others:
+            if hasattr(other, "keys"):
+                for key in other.keys():  # noqa: SIM118  # as dict.update does
+                    self[key] = other[key]
+            else:
+                for pair in other:
+                    for key, value in dict((pair,)).items():
+                        self[key] = value
+        for key, value in named.items():
             self[key] = value
 
     def __ior__(self, other: Any, /) -> Any:
@@ -238,6 +266,179 @@ class Dict(dict[Any, Any]):
     def __ror__(self, other: Any, /) -> Any:
         result: Any = dict.__ror__(self, other)
         return result if result is NotImplemented else self.__class__(result)
+
+
+list_extend, list_insert, list_pop = list.extend, list.insert, list.pop
+list_replace, list_delete = list.__setitem__, list.__delitem__
+
+
+class List(list[Any]):
+    """What a list of the program is: it shows as one, and is a bag to queries.
+
+    `counts` says how often it holds each element, from when a query first looks into it until it changes
+    unseen. `put` and `take` are all that changes a list that queries see; meanwhile only its length is true.
+    """
+
+    __hash__ = unhashable  # type: ignore[assignment]
+    known = False
+    counts: Any = None
+
+    def bag(self) -> Any:
+        """How often each element is there; one that cannot be a key is refused."""
+        if self.counts is None:
+            self.counts = {}
+            for x in self:
+                if keyable(x):
+                    self.counts[x] = self.counts.get(x, 0) + 1
+        return self.counts
+
+    def seen(self, /) -> bool:
+        """Does a change matter to a query?"""
+        return False
+
+    def put(self, at: Any, x: Any, /) -> None:
+        list_insert(self, at, x)
+
+    def take(self, at: Any, x: Any, /) -> None:
+        list_pop(self, at)
+
+    def become(self, new: Any) -> None:
+        """Hold the elements of a list: take away what is gone, put in what is new, then order them."""
+        wanted: dict[Any, int] = {}
+        for x in filter(keyable, new):
+            wanted[x] = wanted.get(x, 0) + 1
+        for x, count in list(self.bag().items()):
+            for _ in range(count - wanted.get(x, 0)):
+                self.take(-1, x)
+        for x, count in wanted.items():
+            for _ in range(count - self.bag().get(x, 0)):
+                self.put(len(self), x)
+        list_replace(self, slice(None), new)
+
+    def append(self, x: Any, /) -> None:
+        self.put(len(self), x)
+
+    def insert(self, at: Any, x: Any, /) -> None:
+        self.put(at, x)
+
+    def extend(self, other: Iterable[Any], /) -> None:
+        if self.seen():
+            for x in list(other):
+                self.put(len(self), x)
+        else:
+            list_extend(self, other)
+
+    def pop(self, at: Any = -1, /) -> Any:
+        x = list_pop(self, at)
+        if self.seen():
+            list_insert(self, at if at >= 0 else len(self) + 1 + at, x)
+            self.take(at, x)
+        return x
+
+    def remove(self, x: Any, /) -> None:
+        try:
+            at = self.index(x)
+        except ValueError:
+            raise ValueError("list.remove(x): x not in list") from None
+        self.take(at, self[at])
+
+    def clear(self) -> None:
+        self[:] = ()
+
+    def __setitem__(self, at: Any, x: Any, /) -> None:
+        if not self.seen():
+            list_replace(self, at, x)
+        elif isinstance(at, slice):
+            new = list(self)
+            new[at] = x
+            self.become(new)
+        else:
+            try:
+                old, last = self[at], self[-1]
+            except (IndexError, TypeError):
+                list_replace(self, at, x)  # raises what Python raises
+                raise
+            if x is not old:
+                self.take(-1, old)
+                self.put(len(self), x)
+                list_replace(self, -1, last)
+            list_replace(self, at, x)
+
+    def __delitem__(self, at: Any, /) -> None:
+        if not self.seen():
+            list_delete(self, at)
+        elif isinstance(at, slice):
+            new = list(self)
+            del new[at]
+            self.become(new)
+        else:
+            try:
+                x = self[at]
+            except (IndexError, TypeError):
+                list_delete(self, at)  # raises what Python raises
+                raise
+            self.take(at, x)
+
+    def __iadd__(self, other: Any, /) -> Any:
+        self.extend(other)
+        return self
+
+    def __imul__(self, times: Any, /) -> Any:
+        self[:] = list(self) * times
+        return self
+
+    def copy(self) -> Any:
+        return List(self)
+
+    __copy__ = copy
+
+    def __add__(self, other: Any, /) -> Any:
+        result = list.__add__(self, other)
+        return List(result) if isinstance(result, list) else result
+
+    def __mul__(self, times: Any, /) -> Any:
+        result = list.__mul__(self, times)
+        return List(result) if isinstance(result, list) else result
+
+    def __rmul__(self, times: Any, /) -> Any:
+        result = list.__rmul__(self, times)
+        return List(result) if isinstance(result, list) else result
+
+    def __reduce__(self) -> Any:
+        attributes = {k: v for k, v in self.__dict__.items() if k not in ("counts", "known")}
+        return new_list if self.__class__ is List else self.__class__, (), attributes or None, iter(self)
+
+
+List.__name__ = List.__qualname__ = "list"  # what messages call it
+
+
+def new_list() -> List:
+    """What copies and pickles make a list of."""
+    return List()
+
+
+def fresh(v: Any) -> Any:
+    """What an expression made anew, a list seen from now on."""
+    return List(v) if v.__class__ is list else v
+
+
+THROUGH: dict[Any, Any] = {}
+
+
+def through(function: Any) -> Any:
+    """A function of heapq, which changes a list unseen, for lists that queries see."""
+    if function not in THROUGH:
+
+        def seen(heap: Any, *rest: Any) -> Any:
+            if not isinstance(heap, List) or not heap.seen():
+                return function(heap, *rest)
+            new = list(heap)
+            result = function(new, *rest)
+            heap.become(new)
+            return result
+
+        THROUGH[function] = seen
+    return THROUGH[function]
 
 
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
@@ -259,7 +460,7 @@ def is_source(s: Any) -> bool:
     if issubclass(cls, (Set, Dict, frozenset)):
         SOURCES.add(cls)
         return True
-    if issubclass(cls, tuple):
+    if issubclass(cls, (tuple, List)):
         return True
     if issubclass(cls, (str, bytes, bytearray)):
         refuse("IQ302", f"a query iterates over the {cls.__name__} {s!r:.40}")
@@ -272,14 +473,23 @@ def elements(s: Any) -> Iterable[Any]:
     """What a query iterates over, each element once: nothing where `s` is not a source."""
     if not is_source(s):
         return ()
+    if isinstance(s, List):
+        return s.bag()  # type: ignore[no-any-return]
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
+
+
+def times(s: Any, x: Any) -> int:
+    """How often `s` holds `x`, of which it has one at least."""
+    if isinstance(s, List):
+        return s.bag()[x]  # type: ignore[no-any-return]
+    return sum(same(x, y) for y in s) if isinstance(s, tuple) else 1
 
 
 def items(m: Any) -> Iterable[Any]:
     """The entries of a mapping: nothing where `m` is none."""
     if isinstance(m, Dict):
         return m.items()
-    if isinstance(m, (dict, list)):
+    if isinstance(m, dict):
         refuse("IQ301", f"a query looks into a {m.__class__.__name__}, whose changes cannot be seen")
     return ()
 
@@ -288,6 +498,8 @@ def entries(m: Any) -> Iterable[Any]:
     """All (k, v) for which `m[k]` is v: of a dict, or of a sequence that does not change."""
     if isinstance(m, (tuple, str, bytes, range)):
         return [(k, m[k]) for k in range(-len(m), len(m))]
+    if isinstance(m, list):
+        refuse("IQ301", "a query looks into a list by position; a list is a bag to queries")
     return items(m)
 
 
@@ -302,7 +514,7 @@ def dict_item(m: Any, k: Any) -> Any:
 def item(m: Any, k: Any) -> Any:
     """`m[k]` inside a query; raises where Python would, so that the combination is skipped."""
     if isinstance(m, (dict, list)) and not isinstance(m, Dict):
-        refuse("IQ301", f"a query looks into a {m.__class__.__name__}, whose changes cannot be seen")
+        entries(m)
         raise TypeError(f"cannot look into {m.__class__.__name__}")
     return plain(m)[k] if not isinstance(m, Dict) else m[k]
 
@@ -317,7 +529,9 @@ def item_or_missing(m: Any, k: Any) -> Any:
 
 def watchable(v: Any) -> bool:
     """Is `v` a set whose content is watched? One that changes unseen is refused."""
-    if isinstance(v, (Set, Dict)):
+    if isinstance(v, (Dict, List)):
+        v.known = True
+    if isinstance(v, (Set, Dict, List)):
         return True
     if isinstance(v, (set, list, dict)):
         refuse("IQ301", f"a condition depends on the content of a {v.__class__.__name__}")
@@ -329,12 +543,42 @@ def keyable(v: Any) -> bool:
     try:
         hash(v)
     except TypeError:
+        if isinstance(v, (Dict, List)):
+            v.known = True
+            return True
+        if isinstance(v, tuple):
+            return all(map(keyable, v))
         if isinstance(v, (set, list, dict)):
             refuse("IQ301", f"a query reached a {v.__class__.__name__}, whose changes cannot be seen")
             return False
         refuse("IQ303", f"a query reached a {v.__class__.__name__}, which cannot be a key")
         return False
     return True
+
+
+FITTING = {int, float, str, bytes, bool, complex, type(None), Set, PlainSet}
+
+
+def fits(v: Any) -> bool:
+    """Raise unless `v` can be an element of an answer: it has a hash, and is no list or dict."""
+    cls = v.__class__
+    if isinstance(v, (list, dict)):
+        raise TypeError(f"unhashable type: {cls.__name__!r}")
+    if isinstance(v, tuple):
+        return all(map(fits, v))
+    hash(v)
+    if cls.__hash__ is object.__hash__:
+        FITTING.add(cls)
+    return True
+
+
+def equals_itself(v: Any) -> bool:
+    """`v == v` for a value that two sides of an equality share; lists and dicts are equal by their content,
+    which may change."""
+    for part in v if isinstance(v, tuple) else (v,):
+        if isinstance(part, (list, dict)):
+            plain(part)
+    return bool(v == v)
 
 
 def contains(s: Any, x: Any) -> bool:
@@ -349,21 +593,23 @@ def holds(s: Any, x: Any) -> bool:
     """`x in s` inside a condition; raises where Python would, so that the combination is skipped."""
     if isinstance(s, tuple):
         return any(same(x, y) for y in s)
+    if isinstance(s, List):
+        if isinstance(x, list) and not any(x is y for y in s):
+            plain(x)  # lists are equal by their content, which may change
+        return keyable(x) and x in s.bag()
     if s.__class__ in SOURCES or isinstance(s, (str, bytes)) or is_source(s):
         return x in s
     raise TypeError(f"{s.__class__.__name__} holds nothing")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality of values inside a query: as dict keys are compared, sets by identity, in tuples too."""
+    """Equality of values inside a query: as dict keys are compared, containers by identity, in tuples too."""
     if a is b:
         return True
-    if isinstance(a, (set, dict)) or isinstance(b, (set, dict)):
+    if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, list) and isinstance(b, list):
-        refuse("IQ301", "a query compares lists, whose changes cannot be seen")
     try:
         return bool(a == b)
     except Exception:
@@ -371,13 +617,14 @@ def same(a: Any, b: Any) -> bool:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """`==` inside a query: Python's own, but sets by identity, in tuples too."""
-    if isinstance(a, (set, dict)) and isinstance(b, (set, dict)):
+    """`==` inside a query: Python's own, but sets by identity, in tuples too. Two lists, or dicts, are equal
+    by their content, which may change."""
+    if isinstance(a, set) and isinstance(b, set):
         return a is b
-    if isinstance(a, list) and isinstance(b, list):
+    if a is not b and isinstance(a, (list, dict)) and isinstance(b, (list, dict)):
         plain(a)
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(x is y or equal(x, y) for x, y in zip(a, b, strict=True))
     return bool(a == b)
 
 
@@ -462,7 +709,7 @@ def scalar(v: Any) -> Any:
 def truth(v: Any) -> Any:
     """A value of which only the truth counts; one that an object computes from what may change is refused."""
     cls = v.__class__
-    if cls not in PLAIN and not isinstance(v, (Set, Dict)):
+    if cls not in PLAIN and not isinstance(v, (Set, Dict, List)):
         for base in cls.__mro__:
             if base is not object and ("__bool__" in base.__dict__ or "__len__" in base.__dict__):
                 return plain(v)
@@ -595,6 +842,17 @@ def on_class(field: str) -> IncoqRuntimeError:
 def only_adds() -> IncoqRuntimeError:
     """The error for a removal in a program whose text has none."""
     return IncoqRuntimeError("IQ306", "a set was changed by code that was not compiled: it never removes")
+
+
+def answer_of(answers: Any, key: Any, query: str) -> Any:
+    """The answer for parameters of which one has no hash, being a list or dict that no query has reached."""
+    for part in key if key.__class__ is tuple else (key,):
+        if isinstance(part, (Dict, List)):
+            part.known = True
+    try:
+        return answers.get(key)
+    except TypeError:
+        raise unkeyed(query) from None
 
 
 def unkeyed(query: str) -> IncoqRuntimeError:

@@ -10,6 +10,14 @@ import ast
 from collections.abc import Sequence
 
 _INDENT = "    "
+_COMPARISONS = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 
 
 def print_python(statements: Sequence[ast.stmt]) -> str:
@@ -47,13 +55,13 @@ def _statement(node: ast.stmt, depth: int, lines: list[str]) -> None:
         case ast.If():
             _if(node, "if", depth, lines, tail)
         case ast.For(target=target, iter=iterable, body=body, orelse=orelse):
-            lines.append(f"{pad}for {_target(target)} in {_top(iterable)}:{tail}")
+            lines.append(f"{pad}for {_target(target)} in {_text(iterable)}:{tail}")
             _block(body, depth + 1, lines)
             if orelse:
                 lines.append(f"{pad}else:")
                 _block(orelse, depth + 1, lines)
         case ast.While(test=test, body=body):
-            lines.append(f"{pad}while {_top(test)}:{tail}")
+            lines.append(f"{pad}while {_text(test)}:{tail}")
             _block(body, depth + 1, lines)
         case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
             lines.append(f"{pad}try:{tail}")
@@ -87,7 +95,7 @@ def _statement(node: ast.stmt, depth: int, lines: list[str]) -> None:
 
 def _if(node: ast.If, word: str, depth: int, lines: list[str], tail: str) -> None:
     pad = _INDENT * depth
-    lines.append(f"{pad}{word} {_top(node.test)}:{tail}")
+    lines.append(f"{pad}{word} {_text(node.test)}:{tail}")
     _block(node.body, depth + 1, lines)
     match node.orelse:
         case []:
@@ -100,11 +108,65 @@ def _if(node: ast.If, word: str, depth: int, lines: list[str], tail: str) -> Non
 
 
 def _text(node: ast.AST) -> str:
-    return ast.unparse(ast.fix_missing_locations(node))
+    """What `ast.unparse` gives. Here are the forms that make up most of the output, since it is slow."""
+    match node:
+        case ast.Assign(targets=[target], value=value):
+            left, right = _atom(target), _expression(value)
+            if left is not None and right is not None and not isinstance(target, ast.Tuple):
+                return f"{left} = {right}"
+        case _:
+            quick = _expression(node.value if isinstance(node, ast.Expr) else node)
+            if quick is not None:
+                return quick
+    if isinstance(node, ast.Assign):
+        node.lineno = 1  # `unparse` looks for a comment there
+    elif isinstance(node, ast.stmt):
+        ast.fix_missing_locations(node)
+    return ast.unparse(node)
 
 
-def _top(node: ast.expr) -> str:
-    return _text(node)
+def _expression(node: ast.AST) -> str | None:
+    """The text of an expression that stands where no parentheses are needed around it."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            first, second, symbol = _atom(left), _atom(right), _COMPARISONS.get(type(op))
+            return f"{first} {symbol} {second}" if first and second and symbol else None
+        case ast.BoolOp(op=op, values=[ast.Compare() | ast.Name() | ast.Call() as one, ast.Compare() as two]):
+            first, second = _expression(one), _expression(two)
+            word = "and" if isinstance(op, ast.And) else "or"
+            return f"{first} {word} {second}" if first and second else None
+        case ast.IfExp(test=ast.Compare() | ast.Call() | ast.Name() as test, body=body, orelse=orelse):
+            first, middle, second = _atom(body), _expression(test), _atom(orelse)
+            if first is None and isinstance(body, ast.Compare):
+                first = _expression(body)
+            return f"{first} if {middle} else {second}" if first and middle and second else None
+    return _atom(node)
+
+
+def _atom(node: ast.AST) -> str | None:
+    """The text of an expression that never needs (further) parentheses around it."""
+    match node:
+        case ast.Name(id=identifier):
+            return identifier
+        case ast.Attribute(value=value, attr=attr) if not isinstance(value, ast.Constant):
+            of = _atom(value)
+            return of and f"{of}.{attr}"
+        case ast.Constant(value=str() | int() | None as value):
+            return repr(value)
+        case ast.Call(func=func, args=args, keywords=[]):
+            shown = [_atom(func), *map(_expression, args)]
+            return None if None in shown else f"{shown[0]}({', '.join(filter(None, shown[1:]))})"
+        case ast.Subscript(value=value, slice=index):
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            if isinstance(index, ast.Tuple) and len(parts) < 2:
+                return None
+            shown = [None if isinstance(value, ast.Constant) else _atom(value), *map(_atom, parts)]
+            return None if None in shown else f"{shown[0]}[{', '.join(filter(None, shown[1:]))}]"
+        case ast.Tuple(elts=[_, *_] as elements):
+            shown = [*map(_atom, elements)]
+            inside = ", ".join(filter(None, shown)) + ("," if len(shown) == 1 else "")
+            return None if None in shown else f"({inside})"
+    return None
 
 
 def _target(node: ast.expr) -> str:

@@ -15,6 +15,9 @@ from functools import cache
 Filling = ast.expr | list[ast.stmt] | str
 Holes = dict[str, Filling]
 
+# Nodes that hold no other ones and are never changed: they need no copy.
+_MARKS = (ast.Constant, ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+
 
 def quote(snippet: str, **holes: Filling) -> list[ast.stmt]:
     """The statements of a snippet with its holes filled."""
@@ -67,8 +70,11 @@ def fill(node: ast.AST, holes: Mapping[str, Filling]) -> ast.AST:
             return ast.Name(filling, node.ctx)
         if isinstance(filling, ast.expr):
             return filling
+    elif isinstance(node, _MARKS):
+        return node
     fields: dict[str, object] = {}
-    for key, value in ast.iter_fields(node):
+    for key in node._fields:
+        value = getattr(node, key, None)
         if isinstance(value, list):
             items: list[object] = []
             for item in value:

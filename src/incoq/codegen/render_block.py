@@ -19,8 +19,9 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import quote, quote_expr, trailing
@@ -28,7 +29,7 @@ from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
-from incoq.ir.relational import CONTENT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind
+from incoq.ir.relational import CONTENT, COUNT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind
 from incoq.names import NameSupply
 
 Body = Callable[["Scope"], list[ast.stmt]]
@@ -96,6 +97,24 @@ class Renderer:
                 if value in read:
                     read[value] = quote_expr("PRESENT(V)", PRESENT=self.support.present, V=read[value])
         return read
+
+    def held_once(self, counted: Sequence[Clause], scope: Scope) -> ast.expr:
+        """Sources that hold every element once at most, as sets do."""
+        return _all(
+            quote_expr("S.__class__ in SOURCES", S=scope.get(c.args[0]), SOURCES=self.support.SOURCES)
+            for c in counted
+        )
+
+    def times(self, counted: Sequence[Clause], scope: Scope) -> ast.expr:
+        """How often there is a combination: the product of how often sources hold its elements."""
+        factors = [
+            quote_expr(
+                "TIMES(S, X)", TIMES=self.support.times, S=scope.get(c.args[0]),
+                X=_build(c.pattern or Variable(c.args[-1]), scope),
+            )
+            for c in counted
+        ]  # fmt: skip
+        return reduce(lambda a, b: ast.BinOp(a, ast.Mult(), b), factors)
 
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
@@ -196,9 +215,10 @@ class _BlockRenderer:
     def _bind_event(self) -> None:
         clause = self.invariant.clauses[self.block.clause]
         columns = self.event.columns
-        if clause.relation.kind in (Kind.MEMBER, Kind.ANSWER) and not clause.watch:
+        splits = clause.relation.kind in (Kind.MEMBER, Kind.ANSWER) and not clause.watch
+        if splits or clause.relation.kind is Kind.COUNT:
             self.keyable.update(clause.args)
-            for variable, value in zip(clause.source, columns, strict=False):
+            for variable, value in zip(clause.args[: clause.given], columns, strict=False):
                 self._bind(variable, value)
                 self._guard(variable)
             self._match(clause.pattern or Variable(clause.args[-1]), columns[-1])
@@ -320,7 +340,7 @@ class _BlockRenderer:
         if clause.relation.kind is Kind.ITEM:
             constant = clause.pattern
             element = constant.expr.node if isinstance(constant, Value) else self.scope.get(clause.args[1])
-        elif clause.relation.kind is Kind.MEMBER:
+        elif clause.relation.kind in (Kind.MEMBER, Kind.COUNT):
             element = self._element(clause)
         else:
             return source
@@ -346,7 +366,7 @@ class _BlockRenderer:
                 self._field(clause, step, cost)
             case Kind.ITEM:
                 self._item(clause, step, cost)
-            case Kind.MEMBER if clause.watch:
+            case Kind.MEMBER | Kind.COUNT if clause.watch:
                 pass
             case Kind.MEMBER:
                 self._member(clause, step, cost)
@@ -676,6 +696,11 @@ def _hashable_columns(clause: Clause, is_tagged: bool) -> tuple[str, ...]:
     return clause.args
 
 
+def _all(tests: Iterable[ast.expr]) -> ast.expr:
+    joined = list(tests)
+    return joined[0] if len(joined) == 1 else ast.BoolOp(ast.And(), joined)
+
+
 def _tuple(parts: list[ast.expr]) -> ast.expr:
     return parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
 
@@ -702,7 +727,7 @@ def _key(clause: Clause) -> tuple[str, ...]:
 
 def _family(clause: Clause) -> str:
     """The updates that change a clause: what is in a set and what is known of it change together."""
-    relation = MEMBER if clause.relation in (CONTENT, ITEM) else clause.relation
+    relation = MEMBER if clause.relation in (CONTENT, COUNT, ITEM) else clause.relation
     return f"{relation.kind.value} {relation.name}"
 
 

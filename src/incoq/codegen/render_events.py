@@ -23,12 +23,12 @@ from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
-from incoq.invariants.event_costs import event_cost, event_costs
-from incoq.ir.covers import total
+from incoq.invariants.event_costs import event_cost
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
 from incoq.ir.relational import (
     CONTENT,
+    COUNT,
     ITEM,
     MEMBER,
     SUBSCRIPT,
@@ -40,6 +40,8 @@ from incoq.ir.relational import (
 from incoq.names import NameSupply
 
 Dependent = tuple[Invariant, Block]
+
+ADOPTS = "Enter a set into the indices."  # what the function that does so says of itself
 
 
 @dataclass
@@ -55,6 +57,8 @@ class EventRenderer:
     demanders: dict[str, str] = field(default_factory=dict)
     releasers: dict[str, str] = field(default_factory=dict)
 
+    tracks_lists: bool = False
+    halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
     adopt: str | None = None
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
@@ -111,6 +115,12 @@ class EventRenderer:
             made += quote("X = {}", X=self.dirty[query.name])
             made += quote("X = {}", X=self.unneeded[query.name])
         return made
+
+    def structures(self) -> list[str]:
+        """The names of everything that holds objects of the program."""
+        nested = (*self.visible.values(), *self.dirty.values(), *self.unneeded.values(), *self.asked.values())
+        adopted = (self.adopted,) if self.adopted is not None else ()
+        return [*(i.name for i in self.plan.invariants), *nested, *adopted]
 
     # -- heads ------------------------------------------------------------------------------------
 
@@ -191,7 +201,7 @@ class EventRenderer:
         rest = [scope.get(v) for v in invariant.head[invariant.key :]]
         holes: Holes = {
             "R": invariant.name, "K": key, "A": self.answer, "E": self.element, "N": self.count,
-            "VALUE": value,
+            "VALUE": value, "FITTING": self.support.FITTING, "FITS": self.support.fits,
         }  # fmt: skip
         fetch = quote("A = R[K]", **holes)
         clean: list[ast.stmt] = []
@@ -206,6 +216,11 @@ class EventRenderer:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
         if query.aggregate is not None:
             store = quote("A.add(E)" if add else "A.remove(E)", **holes)
+            if counted := [c for c in invariant.clauses if c.relation == COUNT]:
+                word = "A.add(E, TIMES)" if add else "A.remove(E, TIMES)"
+                several = quote(word, TIMES=self.renderer.times(counted, scope), **holes)
+                once = self.renderer.held_once(counted, scope)
+                store = [ast.If(once, store, several)]
         elif add:
             store = quote("A[E] = A.get(E, 0) + 1" if invariant.counted else "A.add(E)", **holes)
         elif invariant.counted:
@@ -218,18 +233,20 @@ class EventRenderer:
         unhashed = query.aggregate is not None and not query.aggregate.distinct and kind in BAGS
         if query.aggregate is not None:
             clean = []
-        if isinstance(value, ast.Name) and not can_raise(value) and self._keyed(invariant, value):
+        keyed = unhashed or (self._keyed(invariant) and not self.tracks_lists)
+        if isinstance(value, ast.Name) and not can_raise(value) and keyed:
             filled = [_replace(s, self.element, value) for s in store]
             return [*fetch, *filled, *clean]
         return [
             *quote(
                 "try:\n    E = VALUE\n    HASH\nexcept Exception:\n    pass\nelse:\n    STORE",
-                HASH=[] if unhashed else quote("hash(E)", **holes), STORE=[*fetch, *store, *clean], **holes,
+                HASH=[] if unhashed else quote("E.__class__ in FITTING or FITS(E)", **holes),
+                STORE=[*fetch, *store, *clean],
+                **holes,
             )
-        ]  # fmt: skip
+        ]
 
-    def _keyed(self, invariant: Invariant, value: ast.Name) -> bool:
-        del value
+    def _keyed(self, invariant: Invariant) -> bool:
         names = invariant.result.names if invariant.result is not None else frozenset()
         keyed = {
             v for c in invariant.clauses if c.relation.kind is Kind.MEMBER and not c.watch for v in c.args[1:]
@@ -309,7 +326,7 @@ class EventRenderer:
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
         holes: Holes = {
             "S": source, "X": element, "ADOPTED": adopted, "ADOPT": self.adopt,
-            "ELEMENTS": self.support.elements, "SET": self.support.Set, "KEYABLE": self.support.keyable,
+            "ELEMENTS": self.support.elements, "KEYABLE": self.support.keyable,
         }  # fmt: skip
         enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
         event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
@@ -317,7 +334,7 @@ class EventRenderer:
         of_any = [d for d in entries if d not in of_dicts]
         self.functions += quote("ADOPTED = set()", **holes)
         body = quote(
-            "if isinstance(S, (SET, DICT, tuple, frozenset, range)) and KEYABLE(S) and S not in ADOPTED:\n"
+            "if isinstance(S, CLASSES) and KEYABLE(S) and S not in ADOPTED:\n"
             "    ADOPTED.add(S)\n"
             "    for X in ELEMENTS(S):\n"
             "        ENTER\n"
@@ -331,10 +348,14 @@ class EventRenderer:
             OF_DICTS=self._run(self._after(of_dicts, True, True), event, True),
             OF_ANY=self._run(self._after(of_any, True, True), event, True),
             ENTRIES=self.support.entries if of_any else self.support.items,
-            ENTER=enter, DICT=self.support.Dict, ITEMS=self.support.items, V=self.value,
+            CLASSES=quote_expr(
+                "(SET, DICT, LIST, tuple, frozenset, range)", SET=self.support.Set, DICT=self.support.Dict,
+                LIST=self.support.List,
+            ),
+            ENTER=enter, ITEMS=self.support.items, V=self.value,
             **holes,
         )  # fmt: skip
-        self._define(self.adopt, [source], "Enter a set into the indices.", body)
+        self._define(self.adopt, [source], ADOPTS, body)
 
     def _adopted(self, *values: ast.expr) -> list[ast.stmt]:
         if self.adopt is None:
@@ -381,7 +402,8 @@ class EventRenderer:
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
         body = [*on_class, *self._guarded(guard, work, assign)]
-        docs = f"{receiver}.{field_name} = {self.value}: {self._cost(dependents)}"
+        cost = event_cost(self.plan, field_relation(field_name))
+        docs = f"{receiver}.{field_name} = {self.value}: {cost}"
         self._define(setter, [self.value, receiver], docs, body)
         remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]
         # A class attribute may stand in once the object's own is gone, and stays where there is none.
@@ -396,7 +418,7 @@ class EventRenderer:
             *quote("try:\n    REMOVE\nfinally:\n    AFTER", REMOVE=remove, AFTER=after),
         ]
         body = self._guarded(guard, work, remove)
-        self._define(deleter, [receiver], f"del {receiver}.{field_name}: {self._cost(dependents)}", body)
+        self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
 
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
@@ -458,7 +480,6 @@ class EventRenderer:
         dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
         dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        event = Event((name(source), name(element)))
         guard = self._entry_guard(dependents, name(source))
         if self.adopted is not None:
             guard = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)
@@ -467,20 +488,15 @@ class EventRenderer:
             "STORED": self.support.stored,
         }  # fmt: skip
         add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
+        halves = self._member_halves()
         grow = [
-            *self._run(self._before(dependents, False, True), event, False),
-            *add,
-            *self._adopted(name(element)),
-            *self._run(self._after(dependents, True, True), event, True),
-            *self.settled(),
-        ]
+            *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
+        ]  # fmt: skip
         shrink = [
             *quote("X = STORED(S, X)", **holes),
-            *self._run(self._before(dependents, True, True), event, False),
-            *discard,
-            *self._run(self._after(dependents, False, True), event, True),
+            *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
             *self.settled(),
-        ]
+        ]  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         return {
@@ -497,6 +513,40 @@ class EventRenderer:
                 **holes,
             ),
         }
+
+    def _member_halves(self) -> dict[str, list[ast.stmt]]:
+        """What an element that comes or goes does before and after the change itself: sets and lists share
+        it. What is long, and what lists need, becomes a function."""
+        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
+        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
+        event = Event((name(source), name(element)))
+        halves = {
+            "before_add": self._run(self._before(dependents, False, True), event, False),
+            "after_add": [
+                *self._adopted(name(element)),
+                *self._run(self._after(dependents, True, True), event, True),
+            ],
+            "before_discard": self._run(self._before(dependents, True, True), event, False),
+            "after_discard": self._run(self._after(dependents, False, True), event, True),
+        }
+        for half, body in halves.items():
+            if body and (self.tracks_lists or _size(body) > INLINED):
+                function = self.halves[half] = self.supply.fresh(half)
+                when = "is about to" if half.startswith("before") else "did"
+                change = "enter" if half.endswith("add") else "leave"
+                doc = f"{element} {when} {change} {source}: {self.set_cost()}"
+                self._define(function, [source, element], doc, body)
+        return halves
+
+    def _half(self, half: str, halves: dict[str, list[ast.stmt]] | None = None) -> list[ast.stmt]:
+        """A half of an event: its own statements where they are given and few, or a call."""
+        if halves is not None and _size(halves[half]) <= INLINED:
+            return halves[half]
+        if half not in self.halves:
+            return []
+        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
+        return quote("F(S, X)", F=self.halves[half], S=source, X=element)
 
     def _left_out_counts(self, query: RelationalQuery) -> bool:
         """Does the answer rely on nothing being removed?"""
@@ -519,9 +569,7 @@ class EventRenderer:
             "MISSING": self.support.MISSING,
         }  # fmt: skip
         store, delete = quote("SET(M, K, V)", **holes), quote("DELETE(M, K)", **holes)
-        guard = self._entry_guard([*keyed, *items], name(mapping))
-        if self.adopted is not None:
-            guard = quote_expr("M in ADOPTED", M=mapping, ADOPTED=self.adopted)
+        guard = self._known_guard([*keyed, *items], mapping)
 
         def run(dependents: list[Dependent], item: Event, add: bool) -> list[ast.stmt]:
             found: list[ast.stmt] = []
@@ -563,11 +611,66 @@ class EventRenderer:
             "__delitem__": self._guarded(guard, gone, delete, False),
         }
 
-    def set_cost(self) -> str:
-        return self._cost([*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)])
+    # -- lists ------------------------------------------------------------------------------------
 
-    def _cost(self, dependents: list[Dependent]) -> str:
-        return total(event_costs(self.plan, dependents))
+    def list_methods(self) -> dict[str, list[ast.stmt]]:
+        """The bodies of `List.put` and `List.take`: an element is new, once more there, or gone."""
+        if not self.tracks_lists:
+            return {}
+        dependents = [d for r in (MEMBER, CONTENT, COUNT) for d in self.plan.dependents(r)]
+        again = [*self.plan.dependents(CONTENT), *self.plan.dependents(COUNT)]
+        again.sort(key=lambda d: self.plan.invariants.index(d[0]))
+        names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n")}
+        source, element = names["s"], names["x"]
+        repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}))
+        guard = self._known_guard(dependents, source)
+        holes: Holes = {
+            "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
+            "INSERT": self.support.list_insert, "POP": self.support.list_pop,
+            "KEYABLE": self.support.keyable, "STORED": self.support.stored,
+        }  # fmt: skip
+        insert, pop = quote("INSERT(S, AT, X)", **holes), quote("POP(S, AT)", **holes)
+        before = self._run(self._before(again, False, True), repeated, False)
+        after = self._run(self._after(again, False, True), repeated, True)
+        grow = [
+            *self._half("before_add"), *insert, *quote("C[X] = 1", **holes), *self._half("after_add"),
+        ]  # fmt: skip
+        grow_again = [*before, *insert, *quote("C[X] = N + 1", **holes), *after]
+        shrink = [
+            *quote("X = STORED(C, X)", **holes),
+            *self._half("before_discard"), *pop, *quote("del C[X]", **holes), *self._half("after_discard"),
+        ]  # fmt: skip
+        shrink_once = [*before, *pop, *quote("C[X] = N - 1", **holes), *after]
+        if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
+            shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        grown = quote(
+            "N = C.get(X, 0)\nif N:\n    AGAIN\nelse:\n    GROW", AGAIN=grow_again, GROW=grow, **holes
+        )
+        shrunk = quote(
+            "N = C[X]\nif N > 1:\n    ONCE\nelse:\n    SHRINK", ONCE=shrink_once, SHRINK=shrink, **holes
+        )
+        matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
+        change = "if not MATTERS:\n    S.counts = None\n    PLAINLY\n    return\nC = S.bag()\nWORK"
+        methods = {
+            method: quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes)
+            for method, plainly, work in (("put", insert, grown), ("take", pop, shrunk))
+        }
+        seen = "if not GUARD:\n    S.counts = None\n    return False\nreturn True"
+        methods["seen"] = quote(seen, GUARD=guard, **holes)
+        return methods
+
+    def _known_guard(self, dependents: list[Dependent], source: str) -> ast.expr:
+        """A list or dict matters where a query has reached it, and it is tagged or entered."""
+        tests: list[ast.expr] = [quote_expr("S.known", S=source)]
+        tagged = self._entry_guard(dependents, name(source))
+        if self.adopted is not None:
+            tagged = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)
+        if tagged is not None:
+            tests.append(tagged)
+        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+
+    def set_cost(self) -> str:
+        return event_cost(self.plan, MEMBER, CONTENT)
 
     # -- demand -----------------------------------------------------------------------------------
 
@@ -725,6 +828,7 @@ class EventRenderer:
         self.functions.append(ast.FunctionDef(function, arguments, [docstring, *(body or [ast.Pass()])], []))
 
 
+INLINED = 200  # statements; what is longer stands once, in a function
 BAGS = ("len", "sum", "mean", "any", "all", "exists", "value")  # need no keys where they take a bag
 IDEMPOTENT = (
     "min",
@@ -746,6 +850,10 @@ def _is_fallible(query: RelationalQuery) -> bool:
 def _watches(dependent: Dependent) -> bool:
     invariant, block = dependent
     return invariant.clauses[block.clause].watch
+
+
+def _size(statements: list[ast.stmt]) -> int:
+    return sum(isinstance(node, ast.stmt) for s in statements for node in ast.walk(s))
 
 
 def _branch(test: ast.expr, yes: list[ast.stmt], no: list[ast.stmt]) -> list[ast.stmt]:

@@ -21,6 +21,8 @@ UNMAINTAINED_NAMES = frozenset({"__all__", "__slots__", "__match_args__"})
 _READERS = frozenset(
     ("len", "sorted", "min", "max", "sum", "any", "all", "frozenset", "tuple", "list", "set", "dict")
 )
+_SHOWERS = frozenset(("print", "str", "repr", "enumerate", "zip", "reversed"))
+_HEAP_FUNCTIONS = frozenset(("heappush", "heappop", "heapify", "heapreplace", "heappushpop"))
 _COMMON = {"clear", "pop", "copy", "__init__", "__new__"}
 _ROUTES: Mapping[str, frozenset[str]] = {  # what makes or changes a container when called through its class
     "set": frozenset(
@@ -57,6 +59,8 @@ class UpdateNames:
     list_class: str | None
     dict_class: str | None
     fresh: Callable[[str], str]
+    made_list: str | None = None  # gives a list that an expression made the class of lists
+    through: str | None = None  # lets a function of heapq change a list that is seen
 
     def __post_init__(self) -> None:
         classes = (self.set_class, self.list_class, self.dict_class)
@@ -101,16 +105,24 @@ Choices = dict[ast.AST, Wrap | Replace]
 
 
 def choose_replacements(
-    tree: ast.Module, names: UpdateNames, scopes: Scopes, skip: Collection[ast.AST] = ()
+    tree: ast.Module,
+    names: UpdateNames,
+    scopes: Scopes,
+    skip: Collection[ast.AST] = (),
+    private: Collection[ast.AST] = (),
 ) -> Choices:
-    """What each expression that must change becomes.
+    """What each expression that must change becomes; containers that no query reaches stay plain.
 
     >>> tree = ast.parse("seen = {1}")
     >>> names = UpdateNames({}, {}, "set_attribute", "del_attribute", "Set", None, None, str)
     >>> list(choose_replacements(tree, names, Scopes(tree)).values())
     [Wrap(function='Set')]
     """
-    chooser = _Chooser(names, names.classes, names.fields, scopes)
+    heap_functions = _imported(tree, "heapq", _HEAP_FUNCTIONS)
+    readers = _imported(tree, "incoq", ("Set",))
+    chooser = _Chooser(names, names.classes, names.fields, scopes, heap_functions, readers)
+    for node in private:
+        chooser.leave_unobserved(node)
     stack: list[tuple[ast.AST, bool]] = [(tree, True)]
     while stack:
         node, displays = stack.pop()
@@ -127,6 +139,8 @@ class _Chooser:
     classes: Mapping[str, str]
     fields: frozenset[str]
     scopes: Scopes
+    heap_functions: Collection[str] = ()
+    readers: Collection[str] = ()  # functions of the program that copy what they are given
     choices: Choices = field(default_factory=dict)
     exempt: set[ast.AST] = field(
         default_factory=set
@@ -147,6 +161,29 @@ class _Chooser:
         elif self.scopes.is_builtin(node, self.classes):
             assert isinstance(node, ast.Name)
             self.choices[node] = Replace(self.classes[node.id])
+        elif self.names.made_list is not None and self._makes_list(node):
+            self.choices[node] = Wrap(self.names.made_list)
+        elif self.names.through is not None and self._changes_unseen(node):
+            self.choices[node] = Wrap(self.names.through)
+
+    def _makes_list(self, node: ast.AST) -> bool:
+        """An expression whose list, if it gives one, is new."""
+        match node:
+            case ast.Call(func=func) if self.scopes.is_builtin(func, ("sorted",)):
+                return func not in self.exempt
+            case ast.Call(func=ast.Attribute(attr="split" | "rsplit" | "splitlines")):
+                return True
+            case ast.Subscript(slice=ast.Slice(), ctx=ast.Load()):
+                return True
+        return False
+
+    def _changes_unseen(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Attribute(value=ast.Name(id="heapq"), attr=attr, ctx=ast.Load()):
+                return attr in _HEAP_FUNCTIONS
+            case ast.Name(id=identifier, ctx=ast.Load()):
+                return identifier in self.heap_functions
+        return False
 
     def plain_inside(self, node: ast.AST) -> Collection[ast.AST]:
         """The children in which displays stay plain: what describes the program rather than its data."""
@@ -184,19 +221,23 @@ class _Chooser:
             case ast.Compare():
                 for operator, operand in zip(node.ops, node.comparators, strict=True):
                     if isinstance(operator, ast.In | ast.NotIn):
-                        self._leave_unobserved(operand)
+                        self.leave_unobserved(operand)
                 for operand in (node.left, *node.comparators):
                     self._leave_classes(operand)
             case ast.For(iter=source) | ast.AsyncFor(iter=source) | ast.comprehension(iter=source):
-                self._leave_unobserved(source)
+                self.leave_unobserved(source)
             case ast.Starred(value=value, ctx=ast.Load()) | ast.keyword(arg=None, value=value):
-                self._leave_unobserved(value)
+                self.leave_unobserved(value)
             case ast.BinOp(op=ast.BitOr()):
                 self._leave_classes(node.left)
                 self._leave_classes(node.right)
+            case ast.Assign(targets=[ast.Tuple() | ast.List()], value=value):
+                self.leave_unobserved(value)
             case ast.Subscript():
                 if node not in self.exempt and isinstance(node.value, ast.Name):
                     self.exempt.add(node.value)
+                elif isinstance(node.value, ast.Call) and not isinstance(node.slice, ast.Slice):
+                    self.leave_unobserved(node.value)
                 self._leave_slice(node.slice)
             case ast.ClassDef():
                 self.exempt.update(base for base in node.bases if isinstance(base, ast.Subscript))
@@ -214,9 +255,14 @@ class _Chooser:
                 isinstance(call.func, ast.Name) and call.func.id in ("min", "max") and len(call.args) > 1
             )
             for argument in call.args[: 0 if several else 1]:
-                self._leave_unobserved(argument)
+                self.leave_unobserved(argument)
+        elif self.scopes.is_builtin(call.func, _SHOWERS) or (
+            isinstance(call.func, ast.Name) and call.func.id in self.readers
+        ):
+            for argument in call.args:
+                self.leave_unobserved(argument)
 
-    def _leave_unobserved(self, node: ast.expr) -> None:
+    def leave_unobserved(self, node: ast.AST) -> None:
         """A container that is read at once and then gone; what it holds is looked at as usual."""
         self.exempt.add(node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else node)
 
@@ -288,6 +334,17 @@ class _Chooser:
             and isinstance(node.ctx, ast.Store)
             and self.scopes.attribute(node) in self.fields
         )
+
+
+def _imported(tree: ast.Module, module: str, wanted: Collection[str]) -> frozenset[str]:
+    """The names under which a module imports some names of another."""
+    return frozenset(
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == module
+        for alias in node.names
+        if alias.name in wanted
+    )
 
 
 def _kind_of_display(node: ast.AST) -> str:

@@ -45,11 +45,13 @@ def rewrite_updates(
     names: UpdateNames,
     skip: Collection[ast.AST] = (),
     replaced: Mapping[ast.AST, str] | None = None,
+    private: Collection[ast.AST] = (),
 ) -> list[Edit]:
     """The edits of `source`, whose syntax is `tree`, that route its updates through the functions of `names`.
 
     `skip` holds nodes that stay as they are; `replaced` holds nodes that the caller has a new text for
     (an inline query within an update), so that both changes come out as edits that do not overlap.
+    `private` holds expressions that make containers which no query reaches (`find_private`).
 
     >>> names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
     >>> text = "o.f  =  x # new"
@@ -59,7 +61,7 @@ def rewrite_updates(
     scopes = Scopes(tree)
     replaced = replaced or {}
     fixed = frozenset({*skip, *replaced})
-    choices = choose_replacements(tree, names, scopes, fixed)
+    choices = choose_replacements(tree, names, scopes, fixed, private)
     edits = _Rewriter(SourceText(source), names, scopes, names.fields, choices, fixed, replaced).edits(tree)
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
 

@@ -14,6 +14,7 @@ from incoq.errors import CompileError, Notice
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module, Program
 from incoq.ir.invariants import Plan, Store
+from incoq.ir.objects import Condition, Membership, Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import Kind
 
 _INTERCEPTS = frozenset({"__setattr__", "__delattr__", "__getattr__", "__getattribute__"})
@@ -53,13 +54,21 @@ def check_classes(program: Program, plan: Plan, sites: Sequence[QuerySite]) -> l
     return notices
 
 
-def _names(clause: object) -> set[str]:
-    from incoq.ir.objects import Condition, Membership, pattern_variables
-
+def _names(clause: Membership | Condition) -> set[str]:
     if isinstance(clause, Condition):
         return set(clause.expr.names)
-    assert isinstance(clause, Membership)
-    return set(clause.source.names) | set(pattern_variables(clause.pattern))
+    return set(clause.source.names) | _pattern_names(clause.pattern)
+
+
+def _pattern_names(pattern: Pattern) -> set[str]:
+    match pattern:
+        case Variable(name):
+            return {name}
+        case Value(expr):
+            return set(expr.names)
+        case TuplePattern(items):
+            return {name for item in items for name in _pattern_names(item)}
+    return set()
 
 
 def _indexed_fields(plan: Plan) -> set[str]:

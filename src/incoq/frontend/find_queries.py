@@ -304,11 +304,7 @@ def _strings(module: Module, node: ast.expr) -> tuple[str, ...]:
 
 def _keep(module: Module, node: ast.expr) -> Keep:
     match node:
-        case ast.Constant(value="weak"):
-            raise module.error(
-                "IQ208", 'keep="weak" is not supported yet; release with keep="explicit"', node
-            )
-        case ast.Constant(value="explicit" | "ask" as policy):
+        case ast.Constant(value="explicit" | "weak" | "ask" as policy):
             return Keep(str(policy))
         case ast.Call(func=func, args=[ast.Constant(value=int(size))], keywords=[]) if (
             module.is_incoq(func, "lru") and size > 0

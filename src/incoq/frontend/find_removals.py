@@ -1,10 +1,9 @@
-"""Does a program remove from a set? Where it does not, some answers need no counts (paper, section 6)."""
+"""Does a program remove from a set or a list? If not, some answers need no counts (paper, section 6)."""
 
 from __future__ import annotations
 
 import ast
-
-from incoq.frontend.program import Program
+from collections.abc import Collection
 
 _REMOVING = frozenset(
     [
@@ -15,12 +14,28 @@ _REMOVING = frozenset(
 )  # fmt: skip
 
 
-def only_adds_to_sets(program: Program) -> bool:
-    """Is there no place in the text that could remove an element from a set?"""
-    return not any(_may_remove(node) for module in program.modules for node in ast.walk(module.tree))
+def only_adds(trees: Collection[ast.Module], private: Collection[ast.AST]) -> bool:
+    """Is there no place in the text that could remove an element from a set or a list that queries reach?
+    `private` holds expressions that make containers which no query reaches."""
+    lists = makes_lists(trees, private)
+    return not any(_may_remove(node, lists) for tree in trees for node in ast.walk(tree))
 
 
-def _may_remove(node: ast.AST) -> bool:
+def makes_lists(trees: Collection[ast.Module], private: Collection[ast.AST]) -> bool:
+    """Does a program make lists that a query could reach?"""
+    return any(_makes_list(node) and node not in private for tree in trees for node in ast.walk(tree))
+
+
+def _makes_list(node: ast.AST) -> bool:
+    match node:
+        case ast.List(ctx=ast.Load()) | ast.ListComp():
+            return True
+        case ast.Name(id="list" | "sorted") | ast.Attribute(attr="split" | "rsplit" | "splitlines"):
+            return True
+    return False
+
+
+def _may_remove(node: ast.AST, lists: bool) -> bool:
     match node:
         case ast.Attribute(attr=attr):
             return attr in _REMOVING
@@ -28,10 +43,12 @@ def _may_remove(node: ast.AST) -> bool:
             return text in _REMOVING  # getattr(s, "remove")
         case ast.AugAssign(op=ast.Sub() | ast.BitAnd() | ast.BitXor()):
             return True
+        case ast.AugAssign(op=ast.Mult()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+            return lists
         case ast.Call(func=ast.Name(id="getattr"), args=[_, attribute, *_]):
             return not isinstance(attribute, ast.Constant)
         case ast.Import(names=aliases):
-            return any(a.name in ("operator", "functools") for a in aliases)
+            return any(a.name in ("operator", "functools", "heapq") for a in aliases)
         case ast.ImportFrom(module=module):
-            return module in ("operator", "functools")
+            return module in ("operator", "functools", "heapq")
     return False

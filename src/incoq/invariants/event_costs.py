@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incoq.ir.covers import Cost, total
+from incoq.ir.covers import Cost, Factor, Size, total
 from incoq.ir.invariants import Block, Invariant, Plan, Store
-from incoq.ir.relational import Kind, Relation
+from incoq.ir.relational import Clause, Kind, Relation
 
 Dependent = tuple[Invariant, Block]
+
+ORDERED = frozenset({"min", "max", "smallest"})  # aggregates that keep their elements in order
+ADOPTED = Factor("#adopted", Size.LARGE)  # the elements of sets that come within reach, each set once
 
 
 def event_costs(
@@ -25,7 +28,7 @@ def event_costs(
     """
     found: dict[Cost, None] = {}
     for invariant, block in dependents:
-        own = block.covers.best.cost
+        own = _own_cost(plan, invariant, block)
         found.setdefault(own)
         if invariant.name in seen:
             continue
@@ -41,7 +44,34 @@ def event_costs(
 def event_cost(plan: Plan, *relations: Relation) -> str:
     """The cost of maintaining everything that depends on some relations, as a formula."""
     dependents = [d for relation in relations for d in plan.dependents(relation)]
-    return total(event_costs(plan, dependents, any(r.kind is Kind.DEMAND for r in relations)))
+    costs = event_costs(plan, dependents, any(r.kind is Kind.DEMAND for r in relations))
+    if plan.mode == "incremental" and any(_brings_sets(plan, relation) for relation in relations):
+        costs.append(Cost((ADOPTED,)))
+    return total(costs)
+
+
+def _own_cost(plan: Plan, invariant: Invariant, block: Block) -> Cost:
+    """The steps of a block, and for a result that is kept in order the logarithm of its size."""
+    cost = block.covers.best.cost
+    if invariant.store is Store.RESULT:
+        query = next(q for q in plan.queries if q.name == invariant.query)
+        if query.aggregate is not None and query.aggregate.kind in ORDERED:
+            return cost.times(Factor(f"log #{query.name}", Size.SMALL))
+    return cost
+
+
+def _brings_sets(plan: Plan, relation: Relation) -> bool:
+    """May a new tuple of the relation hold a set that queries go through, and that no index knows yet?"""
+    for query in plan.queries:
+        sources = {c.args[0] for c in query.clauses if c.relation.kind in (Kind.MEMBER, Kind.ITEM)}
+        if any(sources.intersection(_values(c)) for c in query.clauses if c.relation == relation):
+            return True
+    return False
+
+
+def _values(clause: Clause) -> tuple[str, ...]:
+    """The columns that a new tuple brings along: all of demand, of the rest what is not the source."""
+    return clause.args if clause.relation.kind is Kind.DEMAND else clause.args[clause.given :]
 
 
 def _caused(plan: Plan, invariant: Invariant) -> list[Dependent]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -24,7 +25,7 @@ class Expr:
     def of(node: ast.expr) -> Expr:
         return Expr(ast.unparse(node), node)
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return names_in(self.node)
 
@@ -34,7 +35,17 @@ class Expr:
 
 def names_in(node: ast.AST) -> frozenset[str]:
     """All names that occur in `node`."""
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    found: set[str] = set()
+    stack: list[Any] = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, ast.Name):
+            found.add(one.id)
+        elif isinstance(one, ast.AST):
+            stack += [getattr(one, field, None) for field in one._fields]
+        elif isinstance(one, list):
+            stack += one
+    return frozenset(found)
 
 
 def name(identifier: str) -> ast.Name:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from importlib import import_module
 
 from incoq.ir.covers import Covers
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery, Test
@@ -81,6 +83,12 @@ class Invariant:
         return self.definition() + ("  [counted]" if self.counted else "")
 
 
+def shown_in_notebook(plan: Plan, query: str | None = None) -> str:
+    """HTML for a plan or one of its queries; looked up by name, since what draws stands layers above."""
+    shown: str = import_module("incoq.explain.notebook").plan_html(plan, query)
+    return shown
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything to maintain, in dependency order: what a backend renders."""
@@ -92,6 +100,10 @@ class Plan:
     only_adds: bool = False  # the program never removes from a set, and counts were left out for it
     class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self)
+
     def invariant(self, name: str) -> Invariant:
         return next(i for i in self.invariants if i.name == name)
 
@@ -100,12 +112,15 @@ class Plan:
 
     def dependents(self, relation: Relation) -> list[tuple[Invariant, Block]]:
         """Blocks to run when `relation` changes, in definition order."""
-        return [
-            (invariant, block)
-            for invariant in self.invariants
-            for block in invariant.blocks
-            if invariant.clauses[block.clause].relation == relation
-        ]
+        return list(self._dependents.get(relation, ()))
+
+    @cached_property
+    def _dependents(self) -> dict[Relation, list[tuple[Invariant, Block]]]:
+        found: dict[Relation, list[tuple[Invariant, Block]]] = {}
+        for invariant in self.invariants:
+            for block in invariant.blocks:
+                found.setdefault(invariant.clauses[block.clause].relation, []).append((invariant, block))
+        return found
 
     def nested_queries(self) -> tuple[RelationalQuery, ...]:
         """Queries whose answers other queries use, innermost first."""

@@ -56,10 +56,12 @@ Pattern = Variable | Value | Wildcard | TuplePattern
 
 @dataclass(frozen=True)
 class Membership:
-    """`pattern in source`, written as `for` or as `if`; the source is a selector."""
+    """`pattern in source`, written as `for` or as `if`; the source is a selector. A `for` takes an element
+    as often as the source holds it, which matters to the aggregates of a bag."""
 
     pattern: Pattern
     source: Expr
+    each: bool = False
 
     def __str__(self) -> str:
         return f"{self.pattern} in {self.source}"
@@ -104,6 +106,11 @@ class Aggregate:
     kind: str
     distinct: bool
     arguments: tuple[Expr, ...] = ()
+
+    @property
+    def counts_repeats(self) -> bool:
+        """Does it matter how often there is an element?"""
+        return not self.distinct and self.kind in ("len", "sum", "mean", "smallest")
 
     def __str__(self) -> str:
         shown = "".join(f", {a}" for a in self.arguments)

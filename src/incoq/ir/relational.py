@@ -6,7 +6,7 @@
 
 A clause is `Join` (it constrains and binds) or a *watch* (it constrains nothing; a change of what it
 names makes conditions and results be evaluated anew: fields read behind a short-circuit, `x not in s`,
-the truth of a set).
+the truth of a set, how often a list holds an element).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Kind(Enum):
     MEMBER = "member"  # (s, x): x in s
     ITEM = "item"  # (m, k, v): v is m[k]; with a constant key (m, v)
     CONTENT = "content"  # (s,): watched only: anything about what is in s
+    COUNT = "count"  # (s, x): watched only: how often x is in s, where that matters
     VALUE = "value"  # (p1, ..., pk, v): v is the value of a nested aggregate for these parameters
     ANSWER = "answer"  # (p1, ..., pk, x): x is in the answer of a nested set query
     DEMAND = "demand"  # the demanded combinations of a query
@@ -44,6 +45,7 @@ class Relation:
 
 MEMBER = Relation(Kind.MEMBER, "member")
 CONTENT = Relation(Kind.CONTENT, "content")
+COUNT = Relation(Kind.COUNT, "count")
 ITEM = Relation(Kind.ITEM, "item")
 SUBSCRIPT = 2  # the arity of an ITEM clause that stands for `m[k]`, which more than dicts have
 

@@ -58,13 +58,18 @@ class _Search:
         self.cut = False
         self.seen: dict[frozenset[int], tuple[int, int, int, int]] = {}
         self.known: dict[tuple[int, tuple[int, ...]], Step | None] = {}
+        self.users: dict[str, set[int]] = {}  # the clauses in which a variable occurs
+        for index, clause in enumerate(problem.clauses):
+            for variable in clause.args:
+                self.users.setdefault(variable, set()).add(index)
 
     def run(self) -> None:
-        remaining = [i for i in range(len(self.problem.clauses)) if i not in self.problem.skip]
-        self._grow(tuple(remaining), set(self.problem.bound), Cover((), Cost()))
+        remaining = tuple(i for i in range(len(self.problem.clauses)) if i not in self.problem.skip)
+        self._grow(remaining, set(self.problem.bound), Cover((), Cost()), set(remaining))
 
-    def _grow(self, remaining: tuple[int, ...], bound: set[str], cover: Cover) -> None:
-        remaining, cover = self._take_constant_edges(remaining, bound, cover)
+    def _grow(self, remaining: tuple[int, ...], bound: set[str], cover: Cover, fresh: set[int]) -> None:
+        """Complete a cover in all ways; `fresh` are the clauses of which a variable has just been bound."""
+        remaining, cover = self._take_constant_edges(remaining, bound, cover, fresh)
         if not remaining:
             if self.best is None or cover.rank < self.best:
                 self.best = cover.rank
@@ -85,26 +90,35 @@ class _Search:
         self.seen[key] = min(self.seen.get(key, cover.rank), cover.rank)
         for step in self._candidates(remaining, bound):
             after = set(bound)
-            after.update(self.problem.clauses[step.clause].args)
             rest = tuple(i for i in remaining if i != step.clause)
-            self._grow(rest, after, _extend(cover, step))
+            self._grow(rest, after, _extend(cover, step), self._bind(step.clause, after))
+
+    def _bind(self, index: int, bound: set[str]) -> set[int]:
+        """Bind the variables of a clause; return the clauses that this may make cheaper to visit."""
+        touched: set[int] = set()
+        for variable in self.problem.clauses[index].args:
+            if variable not in bound:
+                bound.add(variable)
+                touched |= self.users[variable]
+        return touched
 
     def _take_constant_edges(
-        self, remaining: tuple[int, ...], bound: set[str], cover: Cover
+        self, remaining: tuple[int, ...], bound: set[str], cover: Cover, fresh: set[int]
     ) -> tuple[tuple[int, ...], Cover]:
-        progress = True
-        while progress:
-            progress = False
+        fresh = fresh.intersection(remaining)
+        while fresh:
             left = []
             for index in remaining:
-                step = self._access(index, bound)
-                if step is not None and step.factor is None:
-                    bound.update(self.problem.clauses[index].args)
-                    cover = _extend(cover, step)
-                    progress = True
-                else:
-                    left.append(index)
+                if index in fresh:
+                    fresh.discard(index)
+                    step = self._access(index, bound)
+                    if step is not None and step.factor is None:
+                        fresh |= self._bind(index, bound)
+                        cover = _extend(cover, step)
+                        continue
+                left.append(index)
             remaining = tuple(left)
+            fresh.intersection_update(remaining)
         return remaining, cover
 
     def _candidates(self, remaining: Sequence[int], bound: Collection[str]) -> Iterator[Step]:

@@ -32,6 +32,7 @@ from incoq.ir.objects import (
 )
 from incoq.ir.relational import (
     CONTENT,
+    COUNT,
     ITEM,
     MEMBER,
     SUBSCRIPT,
@@ -100,7 +101,10 @@ class _Flattener:
             case ast.Call(func=ast.Attribute(value=mapping, attr=part)):
                 self._part_of_mapping(self._selector(mapping), part, pattern)
             case source:
-                self.clauses.setdefault(Clause(MEMBER, (self._selector(source), *columns), shown))
+                member = Clause(MEMBER, (self._selector(source), *columns), shown)
+                self.clauses.setdefault(member)
+                if clause.each and self.query.aggregate and self.query.aggregate.counts_repeats:
+                    self.clauses.setdefault(replace(member, relation=COUNT, watch=True))
 
     def _part_of_mapping(self, mapping: str, part: str, pattern: Pattern) -> None:
         """`k, v in m.items()`, `k in m.keys()`, `v in m.values()`."""

@@ -44,6 +44,7 @@ class Settings:
     forms: str = "core"
     max_failures: int = 1
     without: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
     @property
     def per_program(self) -> int:
@@ -145,6 +146,8 @@ def run_seed(seed: int, settings: Settings, report: Report) -> Found | None:
     """Run one seed; the shrunk failure if there is one."""
     made = program(seed, settings.forms)
     if any(word in form for word in settings.without for form in made.forms):
+        return None
+    if not all(any(word in form for form in made.forms) for word in settings.only):
         return None
     mode, strategy = setting_of(seed, settings)
     sequence = operations(made, settings.per_program)
@@ -308,12 +311,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--forms", choices=("core", "all"), default="core")
     parser.add_argument("--max-failures", type=int, default=1)
     parser.add_argument("--without", action="append", default=[], metavar="FORM", help="leave out a form")
+    parser.add_argument("--only", action="append", default=[], metavar="FORM", help="programs with a form")
     parser.add_argument("--show-forms", action="store_true", help="print the share of each form")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run one seed alone")
     options = parser.parse_args(arguments)
     settings = Settings(
         options.operations, options.shapes, options.seed, options.budget_seconds, options.mode,
         options.strategy, options.forms, options.max_failures, tuple(options.without),
+        tuple(options.only),
     )  # fmt: skip
     if options.replay is not None:
         report = Report()

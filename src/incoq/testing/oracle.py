@@ -67,6 +67,16 @@ def contains(item: Any, source: Any) -> bool:
     raise TypeError(f"argument of type {type(source).__name__!r} is not iterable")
 
 
+def fit(result: Any) -> None:
+    """Raise for what no set can hold; a list or dict that a compiled query has reached does have a hash."""
+    for part in result if type(result) is tuple else (result,):
+        if isinstance(part, (list, dict)):
+            raise TypeError("unhashable")
+        if type(part) is tuple:
+            fit(part)
+    hash(result)
+
+
 def iterate(source: Any) -> Iterable[Any]:
     """The elements of a source; none where it cannot be iterated."""
     return source if isinstance(source, ITERABLE) else ()
@@ -86,7 +96,14 @@ def build(text: str, scope: dict[str, Any]) -> dict[str, OracleQuery]:
                     found.append(inner)
                     methods.add(inner.name)
     names = {node.name for node in found}
-    namespace = {**scope, "equal": equal, "same_key": same_key, "contains": contains, "iterate": iterate}
+    namespace = {
+        **scope,
+        "equal": equal,
+        "same_key": same_key,
+        "contains": contains,
+        "iterate": iterate,
+        "fit": fit,
+    }
     namespace = {k: v for k, v in namespace.items() if k not in names}
     queries: dict[str, OracleQuery] = {}
     for node in found:
@@ -210,7 +227,7 @@ class Translator:
             depth += 1
         put(f"try: result = {self.expression(node.elt, tuple(bound))}")
         if isinstance(node, ast.SetComp):
-            body[-1] += "; hash(result)"
+            body[-1] += "; fit(result)"
         put("except Exception: pass")
         put("else: out.append(result)")
         arguments = ", ".join(dict.fromkeys(scope))

@@ -62,7 +62,7 @@ class Operations:
         }
         self.calls = [u for u in program.updates if u.form != "new"]
         self.weights = [
-            RARE.get(u.form.removesuffix("_{f}"), 1.0) * (0.4 if u.args[0][0] in "LM" else 1.0)
+            RARE.get(u.form.removesuffix("_{f}"), 1.0) * {"L": 2.0, "M": 0.4}.get(u.args[0][0], 1.0)
             for u in self.calls
         ]
 

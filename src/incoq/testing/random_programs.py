@@ -14,6 +14,7 @@ from incoq.testing.random_queries import FIELDS, HELPERS, QueryMaker, QuerySpec
 from incoq.testing.update_forms import (
     FIELD_UPDATES,
     FIELD_UPDATES_ALL,
+    LIST_FIELD_UPDATES,
     LIST_UPDATES,
     MAP_UPDATES,
     SET_UPDATES,
@@ -128,6 +129,12 @@ class Maker(QueryMaker):
                 Update(name if name != "slice" else "slice_", text, args, name)
                 for name, text, args in rng.sample(LIST_UPDATES, 6)
             ]
+            f = rng.choice(self.fields)
+            for name, text, args in rng.sample(LIST_FIELD_UPDATES, 2):
+                alone = "deeper" in name  # a list that holds itself has no plain copy to compare with
+                made.append(
+                    Update(name.replace("{f}", f), text.replace("{f}", f), args, name, shadow=not alone)
+                )
         if self.with_global:
             made.append(Update("add_r", "def add_r(x):\n    R.add(x)\n", ("e",), "global add", shadow=False))
             made.append(

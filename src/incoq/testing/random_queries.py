@@ -100,6 +100,7 @@ class QueryMaker:
         if self.with_maps:
             self.habits[self.fields[-1]] = "map"
         if self.with_lists:
+            self.forms.add("source: list")
             self.habits[self.fields[self.rng.randrange(len(self.fields))]] = "list"
         self.mixed = self.rng.random() < 0.1
         atoms: list[Any] = [0, 1, 2, 3, None]
@@ -199,7 +200,7 @@ class QueryMaker:
             clauses.append(f"if {second} in {self.selector({first: scope[first]}, 'set', source=True)}")
         result = self.result(scope)
         wrap, strict = "{%s}", True
-        if self.all and rng.random() < 0.3:
+        if self.all and rng.random() < (0.6 if self.with_lists else 0.3):
             wrap, result, more = self.aggregate(scope)
             clauses += more
         joined = [m.group(1) for c in clauses for m in re.finditer(r"(?:for|if) (\w+) in", c)]
@@ -321,7 +322,7 @@ class QueryMaker:
         if self.with_global and self.chance(0.25, "global relation"):
             return "R"
         return self.selector(
-            scope, "list" if self.with_lists and self.rng.random() < 0.4 else "set", source=True
+            scope, "list" if self.with_lists and self.rng.random() < 0.6 else "set", source=True
         )
 
     def variable(self, scope: dict[str, str]) -> str:
@@ -458,6 +459,8 @@ class QueryMaker:
     def aggregate(self, scope: dict[str, str]) -> tuple[str, str, list[str]]:
         """An aggregate around the comprehension: the wrapping, the result and the clauses that it needs."""
         rng = self.rng
+        if self.with_lists and self.chance(0.5, "aggregate: sum of ones"):
+            return "sum(%s)", rng.choice(("1", "2")), []
         name = rng.choice(("len", "sum", "min", "max", "any", "all"))
         bag = rng.random() < 0.5 and name != "len"
         self.forms.add(f"aggregate: {name} of a {'bag' if bag else 'set'}")

@@ -129,3 +129,13 @@ LIST_UPDATES: tuple[Form, ...] = (
     ("clear_list", "def clear_list(l):\n    l.clear()\n", ("L",)),
     ("twice", "def twice(l):\n    l *= 2\n", ("L",)),
 )
+
+LIST_FIELD_UPDATES: tuple[Form, ...] = (
+    ("tail_{f}", "def tail_{f}(o, l):\n    o.{f} = l[1:]\n", ("O", "L")),
+    ("sorted_{f}", "def sorted_{f}(o, l):\n    o.{f} = sorted(l, key=id)\n", ("O", "L")),
+    ("copied_{f}", "def copied_{f}(o, l):\n    o.{f} = l.copy()\n", ("O", "L")),
+    ("plus_{f}", "def plus_{f}(o, l, x):\n    o.{f} = l + [x, x]\n", ("O", "L", "e")),
+    ("listed_{f}", "def listed_{f}(o, t):\n    o.{f} = list(t)\n", ("O", "two")),
+    ("filled_{f}", "def filled_{f}(o, l):\n    o.{f} = [x for x in l]\n", ("O", "L")),
+    ("deeper_{f}", "def deeper_{f}(o, l):\n    l.append(l)\n    o.{f} = l\n", ("O", "L")),
+)

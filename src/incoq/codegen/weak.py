@@ -1,0 +1,91 @@
+"""Release what is garbage but for the maintained structures (keep="weak"), embedded into programs as source.
+
+The structures refer to parameter objects, so that no weak reference to one ever dies. But the collector of
+CPython can be asked who refers to whom: a reference that does not come from the structures, nor from what
+they lead to, keeps an object alive, and so does every object that is kept alive. What remains is garbage.
+
+Cost: nothing at updates and queries; after each full collection one walk over what the structures lead to.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+ALWAYS_ALIVE = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType, FrameType)
+
+
+def outside_references(found: dict[int, Any], inside: dict[int, int]) -> Iterable[Any]:
+    """The objects to which something else refers as well, and an excess that every object has."""
+    for x in found.values():
+        if sys.getrefcount(x) - inside[id(x)] > EXCESS:
+            yield x
+
+
+def excess() -> int:
+    """How many references the count itself adds: of an object that nothing else refers to."""
+    found = {0: [0]}
+    for x in found.values():
+        return sys.getrefcount(x)
+    raise AssertionError
+
+
+EXCESS = excess()
+
+
+def garbage(structures: Iterable[Any]) -> set[int]:
+    """The identities of the objects that nothing but the structures leads to."""
+    found: dict[int, Any] = {}
+    inside: dict[int, int] = {}
+    pending = list(structures)
+    while pending:
+        for x in gc.get_referents(pending.pop()):
+            if gc.is_tracked(x) and not isinstance(x, ALWAYS_ALIVE):
+                inside[id(x)] = inside.get(id(x), 0) + 1
+                if id(x) not in found:
+                    found[id(x)] = x
+                    pending.append(x)
+        x = None
+    dead = set(found)
+    pending = list(outside_references(found, inside))
+    dead.difference_update(map(id, pending))
+    while pending:
+        for x in gc.get_referents(pending.pop()):
+            if id(x) in dead:
+                dead.discard(id(x))
+                pending.append(x)
+    return dead
+
+
+class Weakly:
+    """Releases the combinations of some queries of which a parameter is garbage."""
+
+    def __init__(self, structures: list[Any], queries: list[tuple[Any, int, Any]], code: list[Any]) -> None:
+        self.structures, self.queries = structures, queries
+        self.busy = {f.__code__ for f in code if isinstance(f, FunctionType)}
+        gc.callbacks.append(self.collected)
+
+    def collected(self, phase: str, info: dict[str, int]) -> None:
+        """Called by the collector; an update under way is left alone until the next time."""
+        if phase == "stop" and info["generation"] == 2 and any(answers for answers, _, _ in self.queries):
+            for frame in sys._current_frames().values():
+                while frame is not None:
+                    if frame.f_code in self.busy:
+                        return
+                    frame = frame.f_back  # type: ignore[assignment]
+            self.release()
+
+    def release(self) -> None:
+        dead = garbage(self.structures)
+        if dead:
+            for answers, width, drop in self.queries:
+                for key in [k for k in answers if self.is_gone(k, width, dead)]:
+                    drop(*((key,) if width == 1 else key))
+
+    def is_gone(self, key: Any, width: int, dead: set[int]) -> bool:
+        """Is a parameter garbage? What takes no weak references (a tuple, say) stays."""
+        parts = (key,) if width == 1 else key
+        return any(id(part) in dead and part.__class__.__weakrefoffset__ for part in parts)

@@ -1,0 +1,251 @@
+"""Lists as sources: a bag to aggregates of generators, with everything that changes a list."""
+
+from __future__ import annotations
+
+import linecache
+from functools import cache
+from types import CodeType
+
+import pytest
+from both_ways import MODES, compile_in, load, outputs, same_both_ways, source
+
+WORLD = """
+    import heapq
+    import random
+
+    class O:
+        def __init__(self, n):
+            self.n = n
+
+        def __lt__(self, other):
+            return self.n < other.n
+
+        def __repr__(self):
+            return f"O{self.n}"
+
+    class Bag:
+        pass
+
+    @query
+    def members(b): return {o for o in b.l if o.n > 0}
+    @query
+    def total(b): return sum(o.n for o in b.l)
+    @query
+    def pairs(b): return sum(x.n * y.n for x in b.l for y in b.l)
+    @query
+    def size(b): return len(b.l)
+    @query
+    def few(bs): return {b.name for b in bs if len(b.l) < 3}
+    @query
+    def inside(b, o): return {1 for x in b.l if o in b.l}
+    @query
+    def first(b): return sorted(o.n for o in b.l)[:3]
+
+    def main(show):
+        b, other = Bag(), Bag()
+        b.name, other.name = "b", "other"
+        a, c, d = O(1), O(2), O(3)
+        b.l = [a, c, a]
+        other.l = b.l
+        bs = Set([b, other])
+        def answers():
+            show(members(b), total(b), pairs(b), size(b), few(bs), inside(b, c), first(b))
+            show(list(b.l), list(other.l))
+        answers()
+        for attempt in range(2):
+            try:
+                change(b, a, c, d, show)
+            except Exception as error:
+                show(type(error).__name__, str(error))
+            answers()
+        a.n = 5
+        answers()
+        b.l = None
+        show(members(b), total(b))
+"""
+
+CHANGES = (
+    "show(b.l.append(d))",
+    "b.l.insert(1, d); b.l.insert(-1, a); b.l.insert(99, c)",
+    "show(b.l.pop())",
+    "show(b.l.pop(0), b.l.pop(-1))",
+    "b.l.pop(7)",
+    "show(b.l.remove(a))",
+    "b.l.remove(d)",
+    "b.l.clear()",
+    "b.l.extend([d, d]); b.l.extend(b.l)",
+    "b.l.extend(3)",
+    "b.l += (d, a)",
+    "b.l *= 2",
+    "b.l *= 0",
+    "b.l[0] = d",
+    "b.l[-1] = b.l[0]",
+    "b.l[9] = d",
+    "b.l['x'] = d",
+    "b.l[:] = [d, a]",
+    "b.l[1:2] = [d, d, d]",
+    "b.l[::2] = [d, c]",
+    "b.l[::2] = [d]",
+    "del b.l[0]",
+    "del b.l[-1:]",
+    "del b.l[5]",
+    "b.l.sort(key=lambda o: -o.n); b.l.reverse()",
+    "b.l = b.l[1:]",
+    "b.l = sorted(b.l); b.l.append(d)",
+    "b.l = b.l + [d]; b.l.append(d)",
+    "b.l = [d] * 3; b.l.append(a)",
+    "b.l = b.l.copy(); b.l.append(d)",
+    "b.l = [x for x in b.l if x is not a]; b.l.append(d)",
+    "b.l = list({d: 1}); b.l.append(d)",
+    "b.l = []; b.l.append(d)",
+    "f = b.l.append; f(d); list(map(f, [a, d]))",
+    "list.append(b.l, d)",
+    "heapq.heapify(b.l); heapq.heappush(b.l, d); show(heapq.heappop(b.l))",
+    "random.Random(1).shuffle(b.l)",
+    "x, y, *z = b.l; show(x, y, z)",
+    "b.l[0], b.l[1] = b.l[1], b.l[0]",
+    "b.l = b.l if b.l else []",
+)
+
+
+COPIES = "import copy\n        b.l = copy.copy(b.l); b.l.append(d); b.l = copy.deepcopy(b.l); b.l.pop()"
+
+
+@cache
+def program(mode: str, changes: tuple[str, ...]) -> CodeType:
+    """All changes in one program, compiled once; every test runs it afresh."""
+    functions = "".join(
+        f"\n    def change_{n}(b, a, c, d, show):\n        {change}\n" for n, change in enumerate(changes)
+    )
+    text = source(WORLD + functions)
+    code = text if mode == "plain" else compile_in(text, mode).code
+    filename = f"<{mode} lists of {len(changes)}>"
+    linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)  # for `inspect`
+    return compile(code, filename, "exec")
+
+
+def run(mode: str, changes: tuple[str, ...], change: str) -> list[object]:
+    namespace: dict[str, object] = {"__name__": mode}
+    exec(program(mode, changes), namespace)
+    namespace["change"] = namespace[f"change_{changes.index(change)}"]
+    return outputs(namespace)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_list_changes_as_in_python_and_answers_follow(change: str) -> None:
+    expected = run("plain", CHANGES, change)
+    assert len(expected) > 4
+    for mode in MODES:
+        assert run(mode, CHANGES, change) == expected, mode
+
+
+def test_copies_are_lists_that_are_seen() -> None:
+    expected = run("plain", (COPIES,), COPIES)
+    for mode in ("filtered", "first-clause"):
+        assert run(mode, (COPIES,), COPIES) == expected, mode
+
+
+def test_lists_in_lists_and_a_list_that_holds_itself() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def cells(o): return sum(x for row in o.rows for x in row)
+
+    @query
+    def depth(o): return len([1 for row in o.rows for inner in row if len(inner) > 1])
+
+    def main(show):
+        o = O()
+        o.rows = [[1, 2], [3], [1, 2]]
+        show(cells(o))
+        o.rows[0].append(10)
+        o.rows.append(o.rows[0])
+        show(cells(o), o.rows)
+        o.rows[1][0] = 30
+        del o.rows[0]
+        show(cells(o))
+        p = O()
+        p.rows = [[1, 2]]
+        show(depth(p))
+        p.rows[:] = [p.rows]
+        show(depth(p), len(p.rows))
+        p.rows.append(p.rows)
+        show(depth(p))
+    """
+    same_both_ways(program)
+
+
+def test_a_tuple_is_a_bag_too() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def total(o): return sum(x for x in o.t)
+
+    def main(show):
+        o = O()
+        for t in (1, 1, 2), (), (3, 3, 3):
+            o.t = t
+            show(total(o))
+    """
+    same_both_ways(program)
+
+
+def test_a_list_has_no_hash_until_a_query_reaches_it() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def all_of(o): return {x for x in o.l}
+
+    def main(show):
+        o = O()
+        o.l, other = [1], [1]
+        for make in (lambda: {other}, lambda: hash(other), lambda: {other: 1}, lambda: Set([(1, other)])):
+            try:
+                show(make())
+            except TypeError as error:
+                show(str(error))
+        show(all_of(o), other == o.l, other == [1], isinstance(other, list))
+    """
+    same_both_ways(program)
+
+
+def test_an_answer_holds_no_lists() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def of(s): return {o.l for o in s}
+
+    @query
+    def rows(o): return {r for r in o.l}
+
+    def main(show):
+        a, b = O(), O()
+        a.l, b.l = [[1], 2], 3
+        s = Set([a, b])
+        show(of(s), rows(a))
+        a.l.append(7)
+        b.l = [4]
+        show(of(s), rows(a))
+    """
+    same_both_ways(program)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_list_counts_its_elements_where_a_query_looks_into_it(mode: str) -> None:
+    text = """
+from incoq import Set, query
+class O: pass
+o = O()
+o.l = list(range(1000))
+@query
+def has(o, x): return {1 for y in o.l if x in o.l}
+def change(): o.l.append(5)
+"""
+    scope = load(compile_in(text, mode).code)
+    scope["has"](scope["o"], 3)
+    scope["change"]()
+    assert scope["o"].l.counts[5] == 2
