@@ -7,7 +7,7 @@
     python3 dev.py fix             let ruff mend and format what it can
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
-    python3 dev.py streams [ARGS]  random streams of changes through the Spark pipeline; --help lists its options
+    python3 dev.py streams [ARGS]  random streams through the Spark pipeline; --help lists its options
     python3 dev.py spark-bench     the benchmark of the pipeline; --help lists its options
     python3 dev.py docs            the documentation as pages, in docs/_build/html
 

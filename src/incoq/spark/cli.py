@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -159,7 +160,15 @@ def compact(store: Path, keep_feed: int, master: str) -> None:
 def verify(store: Path, master: str) -> None:
     """Compute all answers anew and compare them with the results; status 1 where they differ."""
     with _reported(store), _pipeline(store, master, f"incoq verify {store.name}") as pipeline:
+        from pyspark.sql import SparkSession
+
+        from incoq.spark.recompute import Recomputation
+
         differences = pipeline.verify()
+        by_joins, compared = Recomputation(SparkSession.getActiveSession(), pipeline.store).differences()
+        differences += by_joins
+        if compared:
+            click.echo(f"computed as joins too: {', '.join(compared)}", err=True)
         for line in differences[:20]:
             click.echo(line)
         if differences:
@@ -264,3 +273,18 @@ def _reported(place: Path) -> Iterator[None]:
     except IncoqError as error:
         click.echo(f"incoq spark: {error}", err=True)
         sys.exit(1)
+    except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        if os.environ.get("INCOQ_TRACEBACK"):
+            raise
+        click.echo(f"incoq spark: {type(error).__name__}: {_told(error)}", err=True)
+        click.echo("  help: INCOQ_TRACEBACK=1 shows the traceback", err=True)
+        sys.exit(1)
+
+
+def _told(error: Exception) -> str:
+    """What an error says: of one in a Spark task, the cause and not the stack."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if "incoq.errors." in line or "Error: [IQ" in line]
+    return (causes or lines or ["no message"])[0]

@@ -79,6 +79,7 @@ def _id_class(needs: list[tuple[str, str]], loaded: dict[str, dict[str, Any]]) -
         content: dict[Any, Any] | None
         entries: dict[Any, Any] | None
         is_container: bool
+        known = True  # to the support code: a dict that queries have reached
 
         def load(self) -> dict[Any, Any]:
             self.content = {}
@@ -173,6 +174,7 @@ class Engine:
         space, id_class = self.namespace, self.id_class
         space[names["SOURCES"]].add(id_class)
         space[names["PLAIN"]].add(id_class)
+        space[names["FITTING"]].add(id_class)
         missing = space[names["MISSING"]]
         of_values = {n: space[names[n]] for n in ("entries", "items", "item", "dict_item")}
 

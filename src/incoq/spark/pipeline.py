@@ -78,8 +78,9 @@ class Pipeline:
 
     # -- batches -----------------------------------------------------------------------------------
 
-    def run_directory(self, folder: Path) -> int:
+    def run_directory(self, folder: Path | str) -> int:
         """Take each new file of a directory, in name order, as one batch; how many there were."""
+        folder = Path(folder)
         if not folder.is_dir():
             raise StoreError(f"{folder} is not a directory")
         source = str(folder.resolve())

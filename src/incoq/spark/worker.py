@@ -30,6 +30,8 @@ FEED = pa.schema(
     [("query", pa.string()), ("params", pa.string()), ("result", pa.string()), ("delta", pa.int8())]
 )
 
+RESULTS = "query string, params string, result string, delta tinyint"  # the same to Spark
+
 
 @dataclass(frozen=True)
 class Task:
