@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,25 @@ if TYPE_CHECKING:
 STORE = click.option(
     "--store", required=True, type=click.Path(path_type=Path), help="The directory that holds the pipeline."
 )
-MASTER = click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+
+
+def _keep_settings(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> None:
+    """Note the settings of Spark's for `_session`."""
+    wrong = [setting for setting in given if "=" not in setting]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]} is not KEY=VALUE", context, option)
+    context.meta["incoq.spark.settings"] = dict(setting.split("=", 1) for setting in given)
+
+
+def MASTER(command: Callable[..., Any]) -> Callable[..., Any]:  # used like the other options
+    """Where Spark runs, and how."""
+    command = click.option(
+        "--conf", multiple=True, metavar="KEY=VALUE", expose_value=False, callback=_keep_settings,
+        help="A setting of Spark's; may be repeated.",
+    )(command)  # fmt: skip
+    return click.option("--master", default="local[*]", show_default=True, help="Spark's master.")(command)
+
+
 MAPPING = click.option(
     "--mapping", type=click.Path(path_type=Path), help="How classes map to tables: a TOML or JSON file."
 )
@@ -240,7 +258,7 @@ def _session(name: str, master: str) -> Iterator[Any]:
     from incoq.spark.session import session
 
     before = SparkSession.getActiveSession()
-    running = session(name, master)
+    running = session(name, master, **click.get_current_context().meta.get("incoq.spark.settings", {}))
     try:
         yield running
     finally:

@@ -370,6 +370,14 @@ class Engine:
         """All that is loaded, as needs."""
         return [(relation, str.__str__(o)) for relation, known in self.loaded.items() for o in known]
 
+    def outweighed(self, count: float) -> bool:
+        """Are fewer facts loaded than this? Every field that was asked for counts as one."""
+        facts = sum(map(len, self.loaded.values()))
+        if facts >= count:
+            return False
+        sets = self.loaded[MEMBER].values()
+        return facts + sum(len(s.content) + len(s.entries or ()) for s in sets) < count
+
     def facts(self) -> Iterator[Row]:
         """All that is known of what is loaded, as rows."""
         for field in self.deployment.fields:
