@@ -2,7 +2,7 @@
 
 The running example over generated tables: at scale 1 about a million memberships, of 50,000 users in sets
 of 20. Apart from those, C celebrities with 1,000 followers and C groups with 1,000 members are demanded, in
-pairs; they are the same at every scale. Three streams of changes: *mixed*, over all data, one in a hundred
+pairs; they are the same at every scale. Two streams of changes: *mixed*, over all data, one in a hundred
 of them relevant to the demand; and *relevant*, all of them of users and sets that the demand reaches.
 Beside them stands what computing the answers anew costs, as joins of DataFrames: *joins* with the demand
 pushed down, *all joins* plainly. Each figure is the median over the batches, after one that is not counted;
@@ -183,8 +183,10 @@ def main() -> int:
     parser.add_argument("--scales", default="1,4,16")
     parser.add_argument("--batches", type=int, default=5, help="batches for each figure")
     parser.add_argument("--pairs", default="30", help="demanded pairs; several at the first scale only")
-    parser.add_argument("--recompute", action=argparse.BooleanOptionalAction, default=True,
-                        help="measure re-computation by joins too: demand pushed down, and plain")  # fmt: skip
+    parser.add_argument(
+        "--recompute", action=argparse.BooleanOptionalAction, default=True,
+        help="measure re-computation by joins too: demand pushed down, and plain",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     spark = session("incoq benchmark", "local[2]")
