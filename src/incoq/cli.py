@@ -34,6 +34,7 @@ def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 PROGRAM = click.argument("program", type=click.Path(path_type=Path))
+UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked comprehensions, too.")
 
 
 class _Doors(click.Group):
@@ -65,8 +66,9 @@ def main() -> None:
     "-o", "--output", required=True, type=click.Path(path_type=Path),
     help="The file, or for a directory the directory, to write.",
 )  # fmt: skip
+@UNMARKED
 @_planning
-def compile_(program: Path, output: Path, mode: str, strategy: str) -> None:
+def compile_(program: Path, output: Path, unmarked: bool, mode: str, strategy: str) -> None:
     """Write the standalone program, which runs without incoq."""
     with _reported(program):
         from incoq.output import check_output, write_program
@@ -74,22 +76,27 @@ def compile_(program: Path, output: Path, mode: str, strategy: str) -> None:
         if program.is_dir() and output.exists() and not output.is_dir():
             raise click.BadParameter(f"{output} is not a directory", param_hint="-o")
         check_output(program, output)
-        compiled = _compiled(program, mode, strategy)
+        compiled = _compiled(program, mode, strategy, unmarked=unmarked)
+        if unmarked:
+            click.echo(_taken(compiled), err=True)
         for written in write_program(compiled, program, output):
             click.echo(f"wrote {written}", err=True)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)
 @click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@UNMARKED
 @_planning
 @PROGRAM
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, strategy: str) -> None:
+def run(
+    program: Path, args: tuple[str, ...], entry: str | None, unmarked: bool, mode: str, strategy: str
+) -> None:
     """Compile PROGRAM in memory and run it with ARGS."""
     with _reported(program):
         from incoq.loading import LoadedProgram
 
-        loaded = LoadedProgram(_compiled(program, mode, strategy))
+        loaded = LoadedProgram(_compiled(program, mode, strategy, unmarked=unmarked))
         with _traced():
             loaded.run(args, entry)
 
@@ -99,13 +106,16 @@ def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, stra
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
 @click.option("--steps", is_flag=True, help="Show each pass that changed something, before and after.")
+@UNMARKED
 @_planning
-def explain(program: Path, as_json: bool, html: Path | None, steps: bool, mode: str, strategy: str) -> None:
+def explain(
+    program: Path, as_json: bool, html: Path | None, steps: bool, unmarked: bool, mode: str, strategy: str
+) -> None:
     """Show what is maintained, how it was chosen and what every update costs."""
     with _reported(program):
         from incoq.explain import explain_html, explain_json, explain_text
 
-        compiled = _compiled(program, mode, strategy, quiet=True)
+        compiled = _compiled(program, mode, strategy, quiet=True, unmarked=unmarked)
         if html is not None:
             _write_page(html, explain_html(compiled, steps))
         elif as_json:
@@ -232,12 +242,26 @@ def _write_page(place: Path, text: str) -> None:
     click.echo(f"wrote {place}", err=True)
 
 
-def _compiled(program: Path, mode: str, strategy: str, quiet: bool = False) -> Compiled:
+def _taken(compiled: Compiled) -> str:
+    """Which comprehensions `--all` took, and which it left, with the reasons."""
+    taken = [site for site in compiled.sites if site.faults]
+    lines = [f"{site.query.position}: taken" for site in taken]
+    for left in compiled.left_out:
+        code = f" [{left.code}]" if left.code else ""
+        lines.append(f"{left.module.position(left.node)}: left as it is{code}: {left.reason}")
+    return "\n".join(
+        [*lines, f"{len(taken)} comprehensions taken, {len(compiled.left_out)} left as they are"]
+    )
+
+
+def _compiled(
+    program: Path, mode: str, strategy: str, quiet: bool = False, unmarked: bool = False
+) -> Compiled:
     """Compile, and show the advice about the program."""
     from incoq.compile import compile_path
     from incoq.output import left_out
 
-    compiled = compile_path(program, mode, strategy)
+    compiled = compile_path(program, mode, strategy, unmarked)
     if not quiet:
         for notice in (*compiled.notices, *left_out(compiled)):
             click.echo(str(notice), err=True)

@@ -18,7 +18,7 @@ from incoq.codegen.find_bypasses import find_bypasses
 from incoq.codegen.find_private import find_private
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
-from incoq.frontend.find_queries import QuerySite, find_queries
+from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
@@ -58,6 +58,7 @@ class Compiled:
     support: SupportCode
     modules: tuple[RewrittenModule, ...]
     notices: tuple[Notice, ...]
+    left_out: tuple[LeftOut, ...] = ()  # by `--all`: the comprehensions that stay as they are
 
     def query(self, name: str) -> QueryPlan:
         """The plan of one query."""
@@ -90,18 +91,26 @@ def compile_source(
     mode: str = "filtered",
     strategy: str = "tags",
     counting: bool = True,
+    unmarked: bool = False,
 ) -> Compiled:
-    """Compile the text of one module."""
-    return compile_program(Program([parse_module(text, filename)]), mode, strategy, counting)
+    """Compile the text of one module; `unmarked` takes comprehensions that are not marked as queries, too."""
+    program = Program([parse_module(text, filename)])
+    return compile_program(program, mode, strategy, counting, unmarked)
 
 
-def compile_path(path: Path | str, mode: str = "filtered", strategy: str = "tags") -> Compiled:
+def compile_path(
+    path: Path | str, mode: str = "filtered", strategy: str = "tags", unmarked: bool = False
+) -> Compiled:
     """Compile a file, or all modules of a directory together."""
-    return compile_program(read_program(Path(path)), mode, strategy)
+    return compile_program(read_program(Path(path)), mode, strategy, unmarked=unmarked)
 
 
 def compile_program(
-    program: Program, mode: str = "filtered", strategy: str = "tags", counting: bool = True
+    program: Program,
+    mode: str = "filtered",
+    strategy: str = "tags",
+    counting: bool = True,
+    unmarked: bool = False,
 ) -> Compiled:
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES:
@@ -110,7 +119,7 @@ def compile_program(
     sys.setrecursionlimit(max(limit, 20_000))
     gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
-        return _compile(program, mode, strategy, counting)
+        return _compile(program, mode, strategy, counting, unmarked)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
@@ -119,11 +128,16 @@ def compile_program(
             gc.enable()
 
 
-def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Compiled:
-    sites = find_queries(program)
+def _compile(program: Program, mode: str, strategy: str, counting: bool, unmarked: bool) -> Compiled:
+    sites, left_out = find_queries(program, unmarked)
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
-    queries = [flatten_query(site.query, joins, aggregates, site.node is None) for site in sites]
+    queries = [
+        flatten_query(
+            site.query, joins, aggregates, site.nested, bool(site.faults or site.part_of), site.faults
+        )
+        for site in sites
+    ]  # fmt: skip
     taken = program.identifiers() - {"Set"} | ({"Set"} if _binds_set(program) else set())
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
@@ -143,7 +157,7 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool) -> Comp
         rewrite_module(m, [s for s in sites if s.module is m and s.node], support, supply, tracked, private)
         for m in program.modules
     )
-    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices))
+    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))
 
 
 def _tracked(plan: Plan, lists: bool) -> set[str]:

@@ -194,7 +194,7 @@ def definition_of(site: QuerySite) -> ast.FunctionDef:
         body = returned.value
     else:
         assert site.node is not None
-        body = site.node.args[0]
+        body = site.node.args[0] if isinstance(site.node, ast.Call) and not site.faults else site.node
     params = [ast.arg(p) for p in site.query.all_params]
     arguments = ast.arguments([], params, None, [], [], None, [])
     made = ast.FunctionDef(site.query.name, arguments, [ast.Return(body)], [])

@@ -628,6 +628,30 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def usual_equal(a: Any, b: Any) -> bool:
+    """`==` in an unmarked query, as Python has it; of two containers it raises: their content may change."""
+    if a is not b and isinstance(a, (set, list, dict)) and isinstance(b, (set, list, dict, frozenset)):
+        raise TypeError("cannot keep what compares containers")
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(x is y or usual_equal(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b)
+
+
+def raises(expression: Any) -> bool:
+    """Does evaluating an expression raise?"""
+    try:
+        expression()
+    except Exception:
+        return True
+    return False
+
+
+def iterable(v: Any) -> bool:
+    """Raise unless `v` can be iterated."""
+    iter(v)
+    return True
+
+
 NAN = float("nan")
 
 

@@ -188,7 +188,7 @@ class EventRenderer:
         renaming = self.renderer.readings(invariant, scope)
         kind = query.aggregate.kind if query.aggregate is not None else ""
         truth = kind in ("any", "all")
-        value = lower_test(invariant.result.expr.node, self.support, renaming, truth)
+        value = lower_test(invariant.result.expr.node, self.support, renaming, truth, query.usual)
         if truth:
             value = quote_expr("bool(V)", V=value)
         elif kind in ("min", "max", "sum", "mean", "smallest"):
