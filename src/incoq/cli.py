@@ -1,4 +1,4 @@
-"""The command line: `incoq compile`, `run`, `explain`, `verify`, `stats` and `growth`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats`, `growth` and `spark`.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -34,9 +34,24 @@ def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 PROGRAM = click.argument("program", type=click.Path(path_type=Path))
+UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked comprehensions, too.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Doors(click.Group):
+    """The commands, with `spark`, which is imported when it is asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted([*super().list_commands(context), "spark"])
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name == "spark":
+            from incoq.spark.cli import spark
+
+            return spark
+        return super().get_command(context, name)
+
+
+@click.group(cls=_Doors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="incoq")
 def main() -> None:
     """Queries over live Python objects and sets, compiled to code that keeps their answers up to date.
@@ -51,8 +66,9 @@ def main() -> None:
     "-o", "--output", required=True, type=click.Path(path_type=Path),
     help="The file, or for a directory the directory, to write.",
 )  # fmt: skip
+@UNMARKED
 @_planning
-def compile_(program: Path, output: Path, mode: str, strategy: str) -> None:
+def compile_(program: Path, output: Path, unmarked: bool, mode: str, strategy: str) -> None:
     """Write the standalone program, which runs without incoq."""
     with _reported(program):
         from incoq.output import check_output, write_program
@@ -60,22 +76,27 @@ def compile_(program: Path, output: Path, mode: str, strategy: str) -> None:
         if program.is_dir() and output.exists() and not output.is_dir():
             raise click.BadParameter(f"{output} is not a directory", param_hint="-o")
         check_output(program, output)
-        compiled = _compiled(program, mode, strategy)
+        compiled = _compiled(program, mode, strategy, unmarked=unmarked)
+        if unmarked:
+            click.echo(_taken(compiled), err=True)
         for written in write_program(compiled, program, output):
             click.echo(f"wrote {written}", err=True)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)
 @click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@UNMARKED
 @_planning
 @PROGRAM
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, strategy: str) -> None:
+def run(
+    program: Path, args: tuple[str, ...], entry: str | None, unmarked: bool, mode: str, strategy: str
+) -> None:
     """Compile PROGRAM in memory and run it with ARGS."""
     with _reported(program):
         from incoq.loading import LoadedProgram
 
-        loaded = LoadedProgram(_compiled(program, mode, strategy))
+        loaded = LoadedProgram(_compiled(program, mode, strategy, unmarked=unmarked))
         with _traced():
             loaded.run(args, entry)
 
@@ -83,19 +104,28 @@ def run(program: Path, args: tuple[str, ...], entry: str | None, mode: str, stra
 @main.command()
 @PROGRAM
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
+@click.option("--steps", is_flag=True, help="Show each pass that changed something, before and after.")
+@UNMARKED
 @_planning
-def explain(program: Path, as_json: bool, mode: str, strategy: str) -> None:
+def explain(
+    program: Path, as_json: bool, html: Path | None, steps: bool, unmarked: bool, mode: str, strategy: str
+) -> None:
     """Show what is maintained, how it was chosen and what every update costs."""
     with _reported(program):
-        from incoq.explain import explain_json, explain_text
+        from incoq.explain import explain_html, explain_json, explain_text
 
-        compiled = _compiled(program, mode, strategy, quiet=True)
-        if as_json:
+        compiled = _compiled(program, mode, strategy, quiet=True, unmarked=unmarked)
+        if html is not None:
+            _write_page(html, explain_html(compiled, steps))
+        elif as_json:
             import json
 
-            click.echo(json.dumps(explain_json(compiled), indent=2, ensure_ascii=False))
+            click.echo(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False))
         else:
-            click.echo(explain_text(compiled, color=sys.stdout.isatty()), nl=False)
+            terminal = sys.stdout.isatty()
+            width = max(60, min(os.get_terminal_size().columns, 120)) if terminal else 80
+            click.echo(explain_text(compiled, terminal, width, steps), nl=False)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)
@@ -120,6 +150,39 @@ def verify(
                 verified.run(args, entry)
         finally:
             click.echo(verified.summary(), err=True)
+
+
+@main.command(context_settings=PASS_ARGUMENTS)
+@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with plots too.")
+@click.option(
+    "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
+)
+@_planning
+@PROGRAM
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def profile(
+    program: Path, args: tuple[str, ...], entry: str | None, html: Path | None, as_json: Path | None,
+    mode: str, strategy: str,
+) -> None:  # fmt: skip
+    """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
+    with _reported(program):
+        from incoq.compile import SEEN
+        from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
+
+        profiled = ProfiledRun(_compiled(program, mode, strategy, without=SEEN))
+        try:
+            with _traced():
+                profiled.run(args, entry)
+        finally:
+            data = profile_json(profiled.compiled, profiled.profile)
+            click.echo(profile_text(data, sys.stderr.isatty()), err=True, nl=False)
+            if html is not None:
+                _write_page(html, profile_html(data))
+            if as_json is not None:
+                import json
+
+                _write_page(as_json, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
 @main.command()
@@ -173,12 +236,38 @@ def growth(programs: tuple[Path, ...], sizes: str, mode: str, budget: float | No
         sys.exit(1)
 
 
-def _compiled(program: Path, mode: str, strategy: str, quiet: bool = False) -> Compiled:
+def _write_page(place: Path, text: str) -> None:
+    from incoq.output import write_text
+
+    write_text(place, text)
+    click.echo(f"wrote {place}", err=True)
+
+
+def _taken(compiled: Compiled) -> str:
+    """Which comprehensions `--all` took, and which it left, with the reasons."""
+    taken = [site for site in compiled.sites if site.faults]
+    lines = [f"{site.query.position}: taken" for site in taken]
+    for left in compiled.left_out:
+        code = f" [{left.code}]" if left.code else ""
+        lines.append(f"{left.module.position(left.node)}: left as it is{code}: {left.reason}")
+    return "\n".join(
+        [*lines, f"{len(taken)} comprehensions taken, {len(compiled.left_out)} left as they are"]
+    )
+
+
+def _compiled(
+    program: Path,
+    mode: str,
+    strategy: str,
+    quiet: bool = False,
+    unmarked: bool = False,
+    without: tuple[str, ...] = (),
+) -> Compiled:
     """Compile, and show the advice about the program."""
     from incoq.compile import compile_path
     from incoq.output import left_out
 
-    compiled = compile_path(program, mode, strategy)
+    compiled = compile_path(program, mode, strategy, unmarked, without)
     if not quiet:
         for notice in (*compiled.notices, *left_out(compiled)):
             click.echo(str(notice), err=True)
@@ -194,7 +283,7 @@ def _reported(program: Path) -> Iterator[None]:
         yield
     except CompileError as error:
         if error.position is None:
-            error = CompileError(error.code, error.message, Position(str(program), 1, 1))
+            error = CompileError(error.code, error.message, Position(str(program), 1, 1), error.help)
         click.echo(error.render(), err=True)
         sys.exit(1)
     except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):

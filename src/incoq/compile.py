@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,12 @@ from incoq.codegen.find_private import find_private
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
-from incoq.frontend.find_queries import QuerySite, find_queries
+from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
+from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.invariants.define_invariants import define_invariants
-from incoq.ir.invariants import Plan, Store
+from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
 from incoq.relational.flatten_query import flatten_query
@@ -32,6 +33,23 @@ MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
 SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
+SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """The plan of one query, which a notebook draws: `compiled.query("nyc_fans")`."""
+
+    plan: Plan = field(repr=False)
+    name: str
+
+    def __str__(self) -> str:
+        kept = "\n".join(str(i) for i in self.plan.invariants if i.query == self.name)
+        return f"{next(q for q in self.plan.queries if q.name == self.name)}\n{kept}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self.plan, self.name)
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,17 @@ class Compiled:
     support: SupportCode
     modules: tuple[RewrittenModule, ...]
     notices: tuple[Notice, ...]
+    left_out: tuple[LeftOut, ...] = ()  # by `--all`: the comprehensions that stay as they are
+
+    def query(self, name: str) -> QueryPlan:
+        """The plan of one query."""
+        if name not in {q.name for q in self.plan.queries}:
+            raise KeyError(f"no query {name!r}; there are {', '.join(q.name for q in self.plan.queries)}")
+        return QueryPlan(self.plan, name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self.plan)
 
     @property
     def code(self) -> str:
@@ -53,7 +82,11 @@ class Compiled:
 
     def extra_space(self, namespace: Mapping[str, Any]) -> int:
         """Additional space as the paper counts it: elements of sets, keys and image sets of maps."""
-        return sum(_space(namespace[i.name], i.store is Store.TAG) for i in self.plan.structures())
+        return sum(self.space_of(i, namespace) for i in self.plan.structures())
+
+    def space_of(self, invariant: Invariant, namespace: Mapping[str, Any]) -> int:
+        """The part of it that one structure takes."""
+        return _space(namespace[invariant.name], invariant.store is Store.TAG)
 
 
 def compile_source(
@@ -62,18 +95,31 @@ def compile_source(
     mode: str = "filtered",
     strategy: str = "tags",
     without: Collection[str] = (),
+    unmarked: bool = False,
 ) -> Compiled:
-    """Compile the text of one module; `without` names savings to do without, for comparison."""
-    return compile_program(Program([parse_module(text, filename)]), mode, strategy, without)
+    """Compile the text of one module; `without` names savings to do without, for comparison; `unmarked` takes
+    comprehensions that are not marked as queries, too."""
+    program = Program([parse_module(text, filename)])
+    return compile_program(program, mode, strategy, without, unmarked)
 
 
-def compile_path(path: Path | str, mode: str = "filtered", strategy: str = "tags") -> Compiled:
+def compile_path(
+    path: Path | str,
+    mode: str = "filtered",
+    strategy: str = "tags",
+    unmarked: bool = False,
+    without: Collection[str] = (),
+) -> Compiled:
     """Compile a file, or all modules of a directory together."""
-    return compile_program(read_program(Path(path)), mode, strategy)
+    return compile_program(read_program(Path(path)), mode, strategy, without, unmarked)
 
 
 def compile_program(
-    program: Program, mode: str = "filtered", strategy: str = "tags", without: Collection[str] = ()
+    program: Program,
+    mode: str = "filtered",
+    strategy: str = "tags",
+    without: Collection[str] = (),
+    unmarked: bool = False,
 ) -> Compiled:
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
@@ -82,7 +128,7 @@ def compile_program(
     sys.setrecursionlimit(max(limit, 20_000))
     gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
-        return _compile(program, mode, strategy, frozenset(without))
+        return _compile(program, mode, strategy, frozenset(without), unmarked)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
@@ -91,11 +137,16 @@ def compile_program(
             gc.enable()
 
 
-def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]) -> Compiled:
-    sites = find_queries(program)
+def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
+    sites, left_out = find_queries(program, unmarked)
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
-    queries = [flatten_query(site.query, joins, aggregates, site.node is None) for site in sites]
+    queries = [
+        flatten_query(
+            site.query, joins, aggregates, site.nested, bool(site.faults or site.part_of), site.faults
+        )
+        for site in sites
+    ]  # fmt: skip
     taken = program.identifiers() - {"Set"} | ({"Set"} if _binds_set(program) else set())
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
@@ -105,7 +156,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
     plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
-    notices = check_classes(program, plan, sites)
+    notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)
@@ -118,7 +169,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
         )
         for m in program.modules
     )
-    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices))
+    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))
 
 
 def _tracked(plan: Plan, lists: bool) -> set[str]:

@@ -17,7 +17,10 @@ CODES: dict[str, tuple[str, str]] = {
     "IQ103": ("the file is not UTF-8 text (or what its coding cookie says)", "save it as UTF-8"),
     "IQ104": ("the program nests deeper than the compiler follows", "split the expression into several"),
     "IQ105": ("the output cannot be written", "check the place given with -o and its permissions"),
-    "IQ200": ("a query's body is not one return of a query", "write the body as `return {... for ...}`"),
+    "IQ200": (
+        "a query's body is not one return of a query",
+        "write the body as one `return {... for ... if ...}`; a loop that collects is such a comprehension",
+    ),
     "IQ201": (
         "a variable is not reachable from a parameter",
         "bind it by a membership whose source is reachable, or make it a parameter",
@@ -46,7 +49,10 @@ CODES: dict[str, tuple[str, str]] = {
         "the demand parameters do not reach every variable",
         "name more demand parameters, or drop `demand=`",
     ),
-    "IQ208": ("the options of `@query` are not understood", "see the reference of `@query`"),
+    "IQ208": (
+        "the options of `@query` are not understood",
+        "write `@query`, or `@query(demand=..., keep=..., assume=...)` with the values written out",
+    ),
     "IQ209": (
         "this form of query is not supported",
         "write it as a set comprehension over variables, selectors and conditions",
@@ -89,7 +95,7 @@ CODES: dict[str, tuple[str, str]] = {
     ),
     "IQ303": (
         "a value that cannot be a dict key reached a place where it must be one",
-        "give its class a `__hash__`, or use `@dataclass(eq=False)`",
+        "pass a Set or a tuple for a list, and give a class a `__hash__` or `@dataclass(eq=False)`",
     ),
     "IQ304": (
         "a live view was iterated across an update that changed it",
@@ -137,8 +143,12 @@ class Position:
 class CompileError(IncoqError):
     """A fault of the program found at compile time: code, position and a way out."""
 
-    def __init__(self, code: str, message: str, position: Position | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, position: Position | None = None, help: str | None = None
+    ) -> None:
+        """`help` is the way out of this very fault, where the code's own is too general."""
         self.code, self.message, self.position = code, message, position
+        self.help = help or CODES[code][1]
         super().__init__(self.render())
 
     def render(self) -> str:
@@ -151,7 +161,7 @@ class CompileError(IncoqError):
             if self.position.text:
                 lines.append(f"    {self.position.text}")
                 lines.append("    " + " " * (self.position.column - 1) + "^")
-        lines.append(f"  help: {CODES[self.code][1]}")
+        lines.append(f"  help: {self.help}")
         return "\n".join(lines)
 
 

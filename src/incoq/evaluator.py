@@ -63,12 +63,13 @@ def compile_naive(
     *,
     like: FunctionType | None = None,
     demand: Sequence[str] | None = None,
+    prepare: Callable[[ast.Module], object] | None = None,
 ) -> Callable[..., Any]:
     """Generate the evaluator of a query function.
 
     Names that are neither parameters nor found in `globals`, in the closure of `like` or among the builtins
     are variables of the query. `like` is the function itself, where there is one; `demand` its demand
-    parameters, from which every parameter must be reachable.
+    parameters, from which every parameter must be reachable. `prepare` may change the code, to count in it.
     """
     definition = copy.deepcopy(function_def)
     cells = dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True)) if like else {}
@@ -78,7 +79,10 @@ def compile_naive(
     compiler = _Compiler(definition, namespace, cells, demand)
     factory = compiler.factory(like is None)
     filename = like.__code__.co_filename if like else "<query>"
-    code = _code_of(_inside(factory, sorted(cells)), filename, factory.name)
+    module = _inside(factory, sorted(cells))
+    if prepare is not None:
+        prepare(module)
+    code = _code_of(module, filename, factory.name)
     make = FunctionType(code, namespace, factory.name, None, tuple(cells[n] for n in code.co_freevars))
     evaluator: FunctionType = make(*HELPERS.values())
     if like is not None:

@@ -16,7 +16,7 @@ import importlib.machinery
 import linecache
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -39,13 +39,16 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 class LoadedProgram:
     """A compiled program in this process: its support module, and its modules as they get imported."""
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(
+        self, compiled: Compiled, prepare: Callable[[ast.Module], Mapping[str, Any]] | None = None
+    ) -> None:
+        """`prepare` may change the support code, to count in it, and gives the names that this needs."""
         self.compiled = compiled
-        self.support = self._support_module()
+        self.support = self._support_module(prepare)
         self.globals: dict[Path, dict[str, Any]] = {}  # file -> namespace of its module
         self._modules = {_real(m.module.filename): m for m in compiled.modules}
 
-    def _support_module(self) -> ModuleType:
+    def _support_module(self, prepare: Callable[[ast.Module], Mapping[str, Any]] | None) -> ModuleType:
         program = self.compiled.program
         text = standalone_support(program, self.compiled.support)
         filename = f"<incoq support of {Path(program.modules[0].filename).name}>"
@@ -53,7 +56,10 @@ class LoadedProgram:
         module = ModuleType(support_module(program))
         module.__file__ = filename
         sys.modules[module.__name__] = module
-        exec(compile(text, filename, "exec", dont_inherit=True), module.__dict__)
+        tree = ast.parse(text)
+        if prepare is not None:
+            module.__dict__.update(prepare(tree))
+        exec(compile(tree, filename, "exec", dont_inherit=True), module.__dict__)
         return module
 
     def namespace(self, filename: str) -> dict[str, Any]:

@@ -474,4 +474,6 @@ def query(
         return Query(value, demand, keep, assume)
     if isinstance(value, staticmethod | classmethod):
         return type(value)(Query(value.__func__, demand, keep, assume))
+    if isinstance(value, str):
+        raise _fault("IQ208", f"`@query({value!r})`: options are named")
     return Set(value) if type(value) is set else value

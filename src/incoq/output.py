@@ -58,6 +58,17 @@ def write_program(compiled: Compiled, program: Path, output: Path) -> list[Path]
         raise CompileError("IQ105", message, Position(str(target), 1, 1)) from None
 
 
+def write_text(place: Path, text: str) -> None:
+    """Write a page or a report; a place that cannot be written is the user's to mend."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CompileError(
+            "IQ105", f"cannot write {place}: {error.strerror}", Position(str(place), 1, 1)
+        ) from None
+
+
 def left_out(compiled: Compiled) -> Iterator[Notice]:
     """Modules beside a single file that it imports: unless compiled too, their updates go unseen."""
     if compiled.program.root is not None or not compiled.sites:

@@ -177,7 +177,7 @@ class VerifiedRun:
         globals_ = self.program.namespace(site.module.filename)
         size, evaluator = self._evaluators.get(query.name, (-1, None))
         if evaluator is None or size != len(globals_):  # a name that is new may be one the query reads
-            evaluator = compile_naive(_definition(site), globals_)
+            evaluator = compile_naive(definition_of(site), globals_)
             self._evaluators[query.name] = len(globals_), evaluator
         self.answers += 1
         try:
@@ -186,7 +186,7 @@ class VerifiedRun:
             return None
 
 
-def _definition(site: QuerySite) -> ast.FunctionDef:
+def definition_of(site: QuerySite) -> ast.FunctionDef:
     """The query as a function of all its parameters, hidden ones included."""
     if isinstance(site.node, ast.FunctionDef):
         returned = site.node.body[-1]
@@ -194,7 +194,7 @@ def _definition(site: QuerySite) -> ast.FunctionDef:
         body = returned.value
     else:
         assert site.node is not None
-        body = site.node.args[0]
+        body = site.node.args[0] if isinstance(site.node, ast.Call) and not site.faults else site.node
     params = [ast.arg(p) for p in site.query.all_params]
     arguments = ast.arguments([], params, None, [], [], None, [])
     made = ast.FunctionDef(site.query.name, arguments, [ast.Return(body)], [])

@@ -160,9 +160,38 @@ def test_a_program_without_queries_is_explained_as_such() -> None:
 
 def test_the_data_is_json_and_every_key_is_documented() -> None:
     documented = set(re.findall(r"`(\w+)`", Path("docs/explain-schema.md").read_text()))
-    data = json.loads(json.dumps(running()))
+    compiled = incoq.compile_source(PROGRAM.format(options=""))
+    data = json.loads(json.dumps(explain_json(compiled, steps=True)))
     missing = {k for k in _keys(data) if k not in documented}
     assert missing == set()
+
+
+def test_steps_show_each_pass_that_changed_something() -> None:
+    data = explain_json(incoq.compile_source(PROGRAM.format(options="")), steps=True)
+    steps = {(s["name"], s["about"]): (s["before"], s["after"]) for s in data["steps"]}
+    assert steps["read_query", "fans"][1].startswith("fans(celeb, group) = {u.email : ")
+    assert steps["flatten_query", "fans"][0] == steps["read_query", "fans"][1]
+    assert "(u, u_loc) in field_loc" in steps["flatten_query", "fans"][1]
+    assert "u.loc = u_loc: 6 4 1 2 3" in steps["find_covers", "fans"][1]
+    assert "tag_u" not in steps["define_invariants", "filtered"][0]
+    assert "tag_u = " in steps["define_invariants", "filtered"][1]
+    assert "set_loc" in steps["rewrite_updates", "<string>"][1]
+    assert all(before != after for before, after in steps.values())
+
+
+def test_a_pass_that_changed_nothing_is_not_a_step() -> None:
+    names = [s["name"] for s in explained_steps(PROGRAM.format(options=""))]
+    assert "eliminate_counts" not in names
+    assert "elide_copies" not in names
+    used = PROGRAM.format(options="") + "\n\ndef several(celeb, group):\n    return len(fans(celeb, group))\n"
+    assert "elide_copies" in [s["name"] for s in explained_steps(used)]
+    objects = "from incoq import query\n@query\ndef q(s):\n    return {u for u in s if u.f == 1}\n"
+    assert "eliminate_counts" in [s["name"] for s in explained_steps(objects)]
+
+
+def explained_steps(text: str) -> list[dict[str, str]]:
+    steps: list[dict[str, str]] = explain_json(incoq.compile_source(text), steps=True)["steps"]
+    return steps
 
 
 def _keys(value: Any) -> set[str]:

@@ -10,7 +10,7 @@ from incoq.relational.flatten_query import flatten_query
 
 def flatten(body: str, params: str, joins: bool = True, options: str = "") -> RelationalQuery:
     text = f"from incoq import Set, query\n@query{options}\ndef q({params}):\n    return {body}\n"
-    [site] = find_queries(Program([parse_module(text, "p.py")]))
+    [site], _ = find_queries(Program([parse_module(text, "p.py")]))
     flat = flatten_query(site.query, joins)
     flat.check()
     return flat

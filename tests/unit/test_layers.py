@@ -17,9 +17,21 @@ LAYERS: list[tuple[str, ...]] = [
     ("relational",),
     ("planning",),
     ("invariants",),
-    ("codegen", "spark"),
+    ("codegen",),
     ("compile",),
-    ("explain", "growth", "loading", "output", "stats", "verified_run", "verify"),
+    (
+        "counting",
+        "explain",
+        "growth",
+        "loading",
+        "output",
+        "pages",
+        "profile",
+        "spark",
+        "stats",
+        "verified_run",
+        "verify",
+    ),
     ("cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

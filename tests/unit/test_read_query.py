@@ -16,7 +16,7 @@ def read(body: str, params: str = "celeb, group", before: str = "", options: str
     text = (
         f"from incoq import Set, query, lru\n{before}\n@query{options}\ndef q({params}):\n    return {body}\n"
     )
-    [site] = find_queries(Program([parse_module(text, "program.py")]))
+    [site], _ = find_queries(Program([parse_module(text, "program.py")]))
     return site.query
 
 
@@ -69,7 +69,7 @@ def test_tuple_patterns_may_nest_repeat_and_hold_constants() -> None:
 
 def test_an_inline_query_takes_its_free_locals_as_parameters() -> None:
     text = "from incoq import query\ndef f(s, k):\n    return query({x for x in s if x.n == k})\n"
-    [site] = find_queries(Program([parse_module(text, "p.py")]))
+    [site], _ = find_queries(Program([parse_module(text, "p.py")]))
     assert set(site.query.all_params) == {"s", "k"}
 
 
@@ -79,7 +79,7 @@ def test_queries_of_one_name_get_names_of_their_own() -> None:
         "class A:\n    @query\n    def q(self):\n        return {x for x in self.s}\n"
         "class B:\n    @query\n    def q(self):\n        return {x for x in self.t}\n"
     )
-    names = [s.query.name for s in find_queries(Program([parse_module(text, "p.py")]))]
+    names = [s.query.name for s in find_queries(Program([parse_module(text, "p.py")]))[0]]
     assert names == ["q", "q_2"]
 
 

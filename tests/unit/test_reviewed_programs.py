@@ -769,3 +769,23 @@ def main(show):
     show(q(s))
 """
     same(program)
+
+
+def test_a_key_behind_a_short_circuit_need_not_be_in_the_dict() -> None:
+    program = """
+@query
+def q(s, m): return {x.v for x in s if x.k == 1 or m[x] == 2}
+def main(show):
+    a, b, m = O(v=1, k=1), O(v=2, k=0), {}
+    s = Set([a, b])
+    show(q(s, m))
+    m[b] = 2
+    show(q(s, m))
+    c = O(v=3, k=1)
+    s.add(c)
+    show(q(s, m))
+    del m[b]
+    c.k = 0
+    show(q(s, m))
+"""
+    same(program, ("filtered", "first-clause", "incremental"))

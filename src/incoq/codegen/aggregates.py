@@ -106,6 +106,10 @@ class Sum:
                 total = float("inf") if exact > 0 else float("-inf")
         return sum(self.others, total) if self.others else total
 
+    def is_exact(self) -> bool:
+        """Is the sum what `sum` gives in any order?"""
+        return not self.floats and not self.others
+
 
 class Mean(Sum):
     """The arithmetic mean. Add and delete O(1); empty: an error, as `statistics.mean` gives."""
@@ -318,6 +322,9 @@ class Distinct:
 
     def value(self) -> Any:
         return self.aggregate.value()
+
+    def is_exact(self) -> bool:
+        return bool(self.aggregate.is_exact())
 
 
 CLASSES = {

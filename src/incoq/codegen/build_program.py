@@ -52,8 +52,11 @@ def rewrite_module(
         if isinstance(site.node, ast.FunctionDef):
             skip.append(site.node)
             edits += _define(source, site, site.node, support)
+        elif site.node is None:
+            continue
+        elif site.faults:
+            replaced[site.node] = _unmarked(module, source, site.query, site.node, support)
         else:
-            assert site.node is not None
             replaced[site.node] = _answer(site.query, support)
     if "copies" not in without:
         replaced.update(elide_copies(module, sites, support.ask))
@@ -97,6 +100,16 @@ def _answer(query: ObjectQuery, support: SupportCode) -> str:
     """The expression that asks: the caller's own set, or the value of an aggregate."""
     asked = f"{support.ask[query.name]}({', '.join(query.all_params)})"
     return asked if query.aggregate is not None else f"{support.names['Set']}({asked})"
+
+
+def _unmarked(
+    module: Module, source: SourceText, query: ObjectQuery, node: ast.expr, support: SupportCode
+) -> str:
+    """An unmarked comprehension: the kept answer, and beside it the program's own text."""
+    own = module.source[source.start(node) : source.end(node)]
+    if isinstance(node, ast.SetComp):
+        own = f"{support.names['PlainSet']}({own})"
+    return f"{support.usual[query.name]}({', '.join((*query.all_params, f'lambda: {own}'))})"
 
 
 def _define(source: SourceText, site: QuerySite, node: ast.FunctionDef, support: SupportCode) -> list[Edit]:
@@ -144,7 +157,8 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
                 local = alias.asname or alias.name
                 meant = _PROVIDED.get(alias.name)
                 if meant is None:
-                    raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node)
+                    way = f"a compiled program imports {', '.join(_PROVIDED)} from incoq, nothing else"
+                    raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node, way)
                 if meant and local != support.names[meant]:
                     lines.append(f"{local} = {support.names[meant]}")
             text = "; ".join(lines) or "pass  # incoq: compiled in"

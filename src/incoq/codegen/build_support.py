@@ -39,9 +39,8 @@ class SupportCode:
     release: dict[str, str]
     demanded: dict[str, str]
     adopted: str | None  # in incremental mode: the sets that a query may reach
-    guards: dict[
-        str, tuple[str, ...]
-    ]  # field -> the tags, of which none holds an object that concerns nobody
+    usual: dict[str, str]  # unmarked query -> function(params, original) giving what Python gives
+    guards: dict[str, tuple[str, ...]]  # field -> tags, of which none holds an object that concerns nobody
     maintained: str  # the class whose `add` and `discard` maintain the queries
 
 
@@ -87,7 +86,8 @@ def build_support(
     text = print_python(statements)
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
-        asking.demand, asking.release, asking.demanded, renderer.adopted, renderer.guards, maintained,
+        asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
+        maintained,
     )  # fmt: skip
 
 
@@ -327,11 +327,45 @@ class _Asking:
         self.demand: dict[str, str] = {}
         self.release: dict[str, str] = {}
         self.demanded: dict[str, str] = {}
+        self.usual: dict[str, str] = {}
 
     def build(self) -> None:
         for query in self.plan.queries:
             if not query.nested:
                 self._query(query)
+            if query.faults:
+                self._usual(query)
+
+    def _usual(self, query: RelationalQuery) -> None:
+        """An unmarked query: its answer where nothing would raise, and what Python gives otherwise."""
+        params = [self.events.renderer.local(p) for p in query.all_params]
+        function = self.usual[query.name] = self.supply.fresh(f"usual_{query.name}")
+        original = self.supply.fresh("original")
+        asked = [
+            ast.Call(name(self.ask[q]), [name(p) for p in params], []) for q in (*query.faults, query.name)
+        ]
+        exact: list[ast.stmt] = []
+        if query.aggregate is not None and query.aggregate.kind == "sum":
+            exact = quote(
+                "if not R[K].is_exact():\n    return ORIGINAL()", R=self.plan.result_of(query.name).name,
+                K=_tuple(params), ORIGINAL=original,
+            )  # fmt: skip
+        own = "A" if query.aggregate is not None else "PLAINSET(A)"
+        made = quote(
+            "def FUNCTION():\n"
+            "    try:\n"
+            "        if FAULT:\n            return ORIGINAL()\n"
+            "        A = ASK\n"
+            "        EXACT\n"
+            "    except Exception:\n        return ORIGINAL()\n"
+            f"    return {own}",
+            FUNCTION=function, ORIGINAL=original, A=self.events.answer, ASK=asked[-1], EXACT=exact,
+            FAULT=asked[0] if len(asked) == 2 else ast.BoolOp(ast.Or(), list(asked[:-1])),
+            PLAINSET=self.support.PlainSet,
+        )  # fmt: skip
+        assert isinstance(made[0], ast.FunctionDef)
+        made[0].args = ast.arguments([], [ast.arg(n) for n in (*params, original)], None, [], [], None, [])
+        self.functions += made
 
     def _query(self, query: RelationalQuery) -> None:
         local = self.events.renderer.local

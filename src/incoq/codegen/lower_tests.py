@@ -13,6 +13,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from incoq.ir import expressions
 from incoq.ir.expressions import clone, name, substitute
 from incoq.relational.flatten_query import selector_root
 
@@ -31,8 +32,9 @@ _VALUE_TYPES = (ast.Constant, ast.JoinedStr)
 
 
 class _Lower(ast.NodeTransformer):
-    def __init__(self, support: Support) -> None:
+    def __init__(self, support: Support, usual: bool) -> None:
         self.support = support
+        self.equal = support.usual_equal if usual else support.equal
 
     def _call(self, function: str, *args: ast.expr) -> ast.expr:
         return ast.Call(name(function), list(args), [])
@@ -82,7 +84,7 @@ class _Lower(ast.NodeTransformer):
                     return ast.Compare(left, [op], [right])
                 if _alike(left, right):  # what an equality that became a shared variable left behind
                     return self._equals_itself(left, ast.Compare(left, [op], [right]))
-                test = self._call(self.support.equal, left, right)
+                test = self._call(self.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
                 if isinstance(left, ast.Constant) or isinstance(right, ast.Constant):
@@ -111,6 +113,13 @@ class _Lower(ast.NodeTransformer):
         args = [self.visit(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self._plain(self.visit(k.value))) for k in node.keywords]
         match node.func:
+            case ast.Name(id=expressions.RAISES):
+                nothing = ast.arguments([], [], None, [], [], None, [])
+                return self._call(self.support.raises, ast.Lambda(nothing, args[0]))
+            case ast.Name(id=expressions.ITERABLE):
+                return self._call(self.support.iterable, args[0])
+            case ast.Name(id=expressions.FITS):
+                return self._call(self.support.fits, args[0])
             case ast.Name(id="hasattr" | "getattr" | "isinstance" | "type" | "callable"):
                 return ast.Call(node.func, args, keywords)
             case ast.Name(id="len"):
@@ -136,10 +145,15 @@ class _Lower(ast.NodeTransformer):
 
 
 def lower_test(
-    node: ast.expr, support: Support, renaming: Mapping[str, ast.expr], truth: bool = False
+    node: ast.expr,
+    support: Support,
+    renaming: Mapping[str, ast.expr],
+    truth: bool = False,
+    usual: bool = False,
 ) -> ast.expr:
-    """The expression as generated code evaluates it; of a condition only the truth counts."""
-    lowering = _Lower(support)
+    """The expression as generated code evaluates it; of a condition only the truth counts. In an unmarked
+    query (`usual`) sets are compared by what they hold, which cannot be maintained."""
+    lowering = _Lower(support, usual)
     lowered = lowering.truth(clone(node)) if truth else lowering.visit(clone(node))
     assert isinstance(lowered, ast.expr)
     return substitute(lowered, renaming)

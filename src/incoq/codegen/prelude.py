@@ -12,12 +12,21 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+WAYS_OUT = {  # what to do about a fault that only the run shows
+    "IQ301": "hold the elements in a Set, a tuple or a frozenset",
+    "IQ302": "for a substring test write `str(x).find(y) >= 0`",
+    "IQ303": "pass a Set or a tuple for a list, and give a class a `__hash__` or `@dataclass(eq=False)`",
+    "IQ304": "call the query itself for an answer of your own",
+    "IQ306": "compile the code that removes together with the program",
+}
+
 
 class IncoqRuntimeError(Exception):
     """A fault of the program that only its run shows; `code` is listed in the reference of incoq."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"[{code}] {message}")
+        way = f" ({WAYS_OUT[code]})" if code in WAYS_OUT else ""
+        super().__init__(f"[{code}] {message}{way}")
         self.code = code
 
 
@@ -637,6 +646,30 @@ def equal(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(x is y or equal(x, y) for x, y in zip(a, b, strict=True))
     return bool(a == b)
+
+
+def usual_equal(a: Any, b: Any) -> bool:
+    """`==` in an unmarked query, as Python has it; of two containers it raises: their content may change."""
+    if a is not b and isinstance(a, (set, list, dict)) and isinstance(b, (set, list, dict, frozenset)):
+        raise TypeError("cannot keep what compares containers")
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(x is y or usual_equal(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b)
+
+
+def raises(expression: Any) -> bool:
+    """Does evaluating an expression raise?"""
+    try:
+        expression()
+    except Exception:
+        return True
+    return False
+
+
+def iterable(v: Any) -> bool:
+    """Raise unless `v` can be iterated."""
+    iter(v)
+    return True
 
 
 NAN = float("nan")

@@ -117,6 +117,10 @@ class Renderer:
         ]  # fmt: skip
         return reduce(lambda a, b: ast.BinOp(a, ast.Mult(), b), factors)
 
+    def is_usual(self, query: str) -> bool:
+        """Is a query an unmarked one?"""
+        return any(q.usual for q in self.plan.queries if q.name == query)
+
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
         if variable in _BUILTINS or keyword.iskeyword(variable):
@@ -332,7 +336,8 @@ class _BlockRenderer:
             if test.names <= bound.keys():
                 self.pending.remove(test)
                 readings = self.owner.readings(self.invariant, self.scope)
-                lowered = lower_test(test.expr.node, self.support, readings, truth=True)
+                usual = self.owner.is_usual(self.invariant.query)
+                lowered = lower_test(test.expr.node, self.support, readings, truth=True, usual=usual)
                 self.ops.append(_If(lowered, not can_raise(lowered)))
 
     def _differs(self, clause: Clause) -> ast.expr:

@@ -228,7 +228,7 @@ class EventRenderer:
         renaming = self.renderer.readings(invariant, scope)
         kind = query.aggregate.kind if query.aggregate is not None else ""
         truth = kind in ("any", "all")
-        value = lower_test(invariant.result.expr.node, self.support, renaming, truth)
+        value = lower_test(invariant.result.expr.node, self.support, renaming, truth, query.usual)
         if truth:
             value = quote_expr("bool(V)", V=value)
         elif kind in ("min", "max", "sum", "mean", "smallest"):
@@ -905,11 +905,9 @@ IDEMPOTENT = (
 
 
 def _is_fallible(query: RelationalQuery) -> bool:
-    """May the value of a nested aggregate be missing?"""
+    """May the value of a nested aggregate be missing? What cannot be added or compared has no sum."""
     aggregate = query.aggregate
-    return aggregate is not None and (
-        aggregate.kind in ("mean", "value") or (aggregate.kind in ("min", "max") and not aggregate.arguments)
-    )
+    return aggregate is not None and aggregate.kind in ("mean", "value", "min", "max", "sum", "smallest")
 
 
 def _watches(dependent: Dependent) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
+from incoq.frontend.find_unmarked import KEEP, comprehension_of, faults, why_not
+from incoq.frontend.find_unmarked import unmarked as find_unmarked
 from incoq.frontend.program import Module, Program
 from incoq.frontend.read_query import Body, Called, Place, read_body, unreachable
 from incoq.ir.expressions import Expr, names_in
@@ -18,11 +20,30 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class QuerySite:
-    """A query and the place in the text that asks it; a nested query has none."""
+    """A query and the place in the text that asks it; a nested query has none.
+
+    An unmarked query (`--all`) has the `faults` that tell where Python would raise, `part_of` it.
+    """
 
     query: ObjectQuery
     module: Module
-    node: ast.FunctionDef | ast.Call | None
+    node: ast.FunctionDef | ast.expr | None
+    faults: tuple[str, ...] = ()
+    part_of: str = ""
+
+    @property
+    def nested(self) -> bool:
+        return self.node is None and not self.part_of
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A comprehension that `--all` leaves as it is, and why."""
+
+    module: Module
+    node: ast.expr
+    code: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -34,9 +55,15 @@ class Options:
     facts: tuple[Fact, ...] = ()
 
 
-def find_queries(program: Program) -> list[QuerySite]:
-    """All queries, a nested or called one before those that use it, each with a name of its own."""
-    return _Finder(program).find()
+def find_queries(program: Program, unmarked: bool = False) -> tuple[list[QuerySite], list[LeftOut]]:
+    """All queries, a nested or called one before those that use it, each with a name of its own; and, where
+    unmarked ones are wanted too, the comprehensions that cannot be."""
+    finder = _Finder(program)
+    sites = finder.find()
+    if unmarked:
+        for module in program.modules:
+            finder.take(module)
+    return sites, finder.left_out
 
 
 class _Finder:
@@ -50,6 +77,8 @@ class _Finder:
         self.done: dict[ast.FunctionDef, ObjectQuery] = {}
         self.reading: list[ast.FunctionDef] = []
         self.methods: dict[str, list[ast.FunctionDef]] = {}
+        self.left_out: list[LeftOut] = []
+        self.alone = False  # reading an unmarked comprehension, which may hold no other query
 
     def find(self) -> list[QuerySite]:
         for module in self.program.modules:
@@ -112,9 +141,39 @@ class _Finder:
         body = read_body(Place(module, _locals_of(owners), name, self), node.args[0], ())
         self.sites.append(QuerySite(_make(module, node, name, (), body, Options()), module, node))
 
+    def take(self, module: Module) -> None:
+        """Take the unmarked comprehensions of a module."""
+        skip = [site.node for site in self.sites if site.module is module and site.node is not None]
+        for node, owners in find_unmarked(module.tree, skip):
+            comp = comprehension_of(node)
+            assert comp is not None
+            reason = why_not(comp, owners)
+            if reason is not None:
+                self.left_out.append(LeftOut(module, node, "", reason))
+                continue
+            owner = next((o.name for o in reversed(owners) if not isinstance(o, ast.Lambda)), "module")
+            number = len(self.sites)
+            self.alone = True
+            try:
+                name = self._name(f"{owner}_comprehension")
+                body = read_body(Place(module, _locals_of(owners), name, self), node, ())
+                query = _make(module, node, name, (), body, Options(keep=KEEP))
+            except CompileError as error:
+                self.left_out.append(LeftOut(module, node, error.code, error.message))
+                del self.sites[number:]
+                continue
+            finally:
+                self.alone = False
+            parts = faults(query)
+            self.sites += [QuerySite(part, module, None, part_of=name) for part in parts]
+            self.sites.append(QuerySite(query, module, node, tuple(part.name for part in parts)))
+            self.taken.update(part.name for part in parts)
+
     # -- what readers ask -------------------------------------------------------------------------
 
     def nested(self, module: Module, node: ast.expr, body: Body, label: str) -> str:
+        if self.alone:
+            raise module.error("IQ209", "a query inside an unmarked comprehension", node)
         name = self._name(label)
         query = ObjectQuery(
             name, body.free, (), body.result, body.clauses, body.free, Keep(), (), module.position(node),
@@ -127,6 +186,8 @@ class _Finder:
         node = self._definition(module, func)
         if node is None:
             return None
+        if self.alone:
+            raise module.error("IQ209", "a query inside an unmarked comprehension", func)
         query = self._define(node)
         if query.demand != query.all_params:
             message = f"`{query.name}` names demand parameters, so other queries cannot call it"
@@ -209,7 +270,7 @@ def _signature(module: Module, node: ast.FunctionDef) -> tuple[tuple[str, ...], 
 
 def _make(
     module: Module,
-    node: ast.FunctionDef | ast.Call,
+    node: ast.FunctionDef | ast.expr,
     name: str,
     params: tuple[str, ...],
     body: Body,

@@ -54,8 +54,8 @@ class Module:
         column = len(text.encode()[:byte].decode(errors="ignore")) + 1
         return Position(self.filename, line, column, text)
 
-    def error(self, code: str, message: str, node: ast.AST) -> CompileError:
-        return CompileError(code, message, self.position(node))
+    def error(self, code: str, message: str, node: ast.AST, help: str | None = None) -> CompileError:
+        return CompileError(code, message, self.position(node), help)
 
     def is_incoq(self, node: ast.AST, what: str) -> bool:
         """Is this expression the name `what` of the incoq package?"""

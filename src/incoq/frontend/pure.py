@@ -18,6 +18,11 @@ from incoq.ir.expressions import clone, substitute
 
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
 # that a mutable collection or an object with hidden state is refused at run time.
+_ORDERED = frozenset(["sorted", "list", "tuple", "reversed", "enumerate"])
+_METHOD_HELP = {  # the way out for a method, by its name
+    "get": "write `m[k]`: where there is no entry the combination is skipped",
+    "": "read the fields that it reads in the query itself, or write it as a function over them",
+}
 PURE_BUILTINS = frozenset(
     [
         "abs",
@@ -138,8 +143,8 @@ class _Walk(ast.NodeTransformer):
     def __init__(self, owner: Purifier, stack: tuple[str, ...]) -> None:
         self.owner, self.module, self.stack = owner, owner.module, stack
 
-    def refuse(self, code: str, message: str, node: ast.AST) -> None:
-        raise self.module.error(code, message, node)
+    def refuse(self, code: str, message: str, node: ast.AST, help: str | None = None) -> None:
+        raise self.module.error(code, message, node, help)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         match node:
@@ -267,7 +272,8 @@ class _Walk(ast.NodeTransformer):
                 elif method in PURE_METHODS:
                     node.func.value = self.visit(receiver)
                 else:
-                    self.refuse("IQ202", f"the method `{method}` may read what no relation shows", node)
+                    message = f"the method `{method}` may read what no relation shows"
+                    self.refuse("IQ202", message, node, _METHOD_HELP.get(method, _METHOD_HELP[""]))
             case _:
                 self.refuse("IQ202", f"cannot see what `{ast.unparse(node.func)}` reads", node)
         return self._arguments(node)
@@ -290,7 +296,10 @@ class _Walk(ast.NodeTransformer):
                 if not is_selector(node.args[0]):
                     self.refuse("IQ202", f"`{identifier}` of a computed value cannot be watched", node)
             elif identifier not in PURE_BUILTINS:
-                self.refuse("IQ202", f"cannot see what `{identifier}` reads", node)
+                way = (
+                    "return the set itself, and order it where it is used" if identifier in _ORDERED else None
+                )
+                self.refuse("IQ202", f"cannot see what `{identifier}` reads", node, way)
             self.owner.callables.add(identifier)
             return self._arguments(node)
         if binding.kind == "function" and binding.once and isinstance(binding.node, ast.FunctionDef):

@@ -90,7 +90,8 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
         aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
         return Body(body.result, body.clauses, body.free, aggregate)
     if not isinstance(node, ast.Call | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.BinOp):
-        raise place.module.error("IQ209", f"`{ast.unparse(node)[:60]}` is not a query", node)
+        way = "write `{...}` for `[...]`, and sort the answer where it is used" if _is_list(node) else None
+        raise place.module.error("IQ209", f"`{ast.unparse(node)[:60]}` is not a query", node, way)
     alone = ast.GeneratorExp(node, [])
     body = _Reader(place, ast.copy_location(alone, node), params).read()
     return Body(body.result, body.clauses, body.free, Aggregate("value", False))
@@ -363,6 +364,10 @@ class _Reader:
 
 def _bound(clauses: Sequence[Membership | Condition]) -> set[str]:
     return {v for c in clauses if isinstance(c, Membership) for v in pattern_variables(c.pattern)}
+
+
+def _is_list(node: ast.expr) -> bool:
+    return isinstance(node, ast.ListComp | ast.GeneratorExp | ast.List)
 
 
 def unreachable(clauses: Sequence[Membership | Condition], reached: set[str]) -> set[str]:

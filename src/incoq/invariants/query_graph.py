@@ -35,12 +35,15 @@ class DemandGraph:
 
 
 def all_edges(query: RelationalQuery) -> list[Edge]:
-    """One edge for each target of each clause but demand."""
+    """One edge for each target of each clause but demand; a watched clause leads to its value only, since it
+    does not constrain the key that the value is looked up with."""
     found = []
     for index, clause in enumerate(query.clauses):
         if clause.relation.kind is Kind.DEMAND or (not clause.source and clause.given):
             continue
         seen = set(clause.source)
+        if clause.watch:
+            seen.update(clause.args[:-1])
         for column, target in enumerate(clause.args):
             if target not in seen:
                 seen.add(target)

@@ -13,6 +13,10 @@ from typing import Any, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
+# Functions that no program can name: whether evaluating an expression raises; raise unless a value can be
+# iterated; raise unless it can be in a set.
+RAISES, ITERABLE, FITS = "raises!", "iterable!", "fits!"
+
 
 @dataclass(frozen=True)
 class Expr:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from importlib import import_module
 
 from incoq.ir.covers import Covers
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery, Test
@@ -83,6 +84,12 @@ class Invariant:
         return self.definition() + ("  [counted]" if self.counted else "")
 
 
+def shown_in_notebook(plan: Plan, query: str | None = None) -> str:
+    """HTML for a plan or one of its queries; looked up by name, since what draws stands layers above."""
+    shown: str = import_module("incoq.explain.notebook").plan_html(plan, query)
+    return shown
+
+
 @dataclass(frozen=True)
 class Choice:
     """How demand is propagated for a query, and why."""
@@ -104,6 +111,10 @@ class Plan:
     class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
     choices: tuple[Choice, ...] = ()  # of `join` and `auto`: what each query got
     without: frozenset[str] = frozenset()  # savings left out, for comparison
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return shown_in_notebook(self)
 
     def invariant(self, name: str) -> Invariant:
         return next(i for i in self.invariants if i.name == name)

@@ -123,6 +123,8 @@ class RelationalQuery:
     selectors: tuple[tuple[str, str], ...] = field(default=())  # (selector text, variable)
     aggregate: Aggregate | None = None
     nested: bool = False  # part of another query: nobody asks it
+    usual: bool = False  # unmarked: what Python gives, which compares sets by what they hold
+    faults: tuple[str, ...] = ()  # of an unmarked query: those that tell where Python would raise
 
     @property
     def all_params(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
 from incoq.frontend.pure import PURE_MODULES
+from incoq.ir import expressions
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
     Condition,
@@ -29,6 +30,7 @@ from incoq.ir.objects import (
     Value,
     Variable,
     Wildcard,
+    pattern_variables,
 )
 from incoq.ir.relational import (
     CONTENT,
@@ -47,11 +49,17 @@ from incoq.ir.relational import (
 
 
 def flatten_query(
-    query: ObjectQuery, joins_equalities: bool = True, aggregates: Collection[str] = (), nested: bool = False
+    query: ObjectQuery,
+    joins_equalities: bool = True,
+    aggregates: Collection[str] = (),
+    nested: bool = False,
+    usual: bool = False,
+    faults: tuple[str, ...] = (),
 ) -> RelationalQuery:
     """Flatten one query; `joins_equalities` is false where the program defines `__eq__` of its own, and
     `aggregates` names the queries whose calls give one value."""
-    return replace(_Flattener(query, joins_equalities, aggregates).flatten(), nested=nested)
+    flat = _Flattener(query, joins_equalities and not usual, aggregates).flatten()
+    return replace(flat, nested=nested, usual=usual, faults=faults)
 
 
 @dataclass
@@ -64,9 +72,12 @@ class _Flattener:
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
     tests: list[ast.expr] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    repeating: list[Membership] = field(default_factory=list)
 
     def flatten(self) -> RelationalQuery:
         query = self.query
+        if query.aggregate is not None and query.aggregate.counts_repeats:
+            self.repeating = _binding(query)
         self.used = {*query.all_params, *query.variables, *_read_names(query)}
         demand = Clause(Relation(Kind.DEMAND, f"demand_{query.name}"), query.demand)
         conditions = [c.expr.node for c in query.clauses if isinstance(c, Condition)]
@@ -103,7 +114,7 @@ class _Flattener:
             case source:
                 member = Clause(MEMBER, (self._selector(source), *columns), shown)
                 self.clauses.setdefault(member)
-                if clause.each and self.query.aggregate and self.query.aggregate.counts_repeats:
+                if clause in self.repeating:
                     self.clauses.setdefault(replace(member, relation=COUNT, watch=True))
 
     def _part_of_mapping(self, mapping: str, part: str, pattern: Pattern) -> None:
@@ -198,6 +209,8 @@ class _Flattener:
             case ast.Call(func=ast.Constant(), args=args):
                 for argument in args:
                     self._selector(argument)
+            case ast.Call(func=ast.Name(id=expressions.RAISES)):
+                pass  # what it reads may be missing: that is what is asked
             case ast.Call(func=func, args=args, keywords=keywords):
                 if _reads_field(node):
                     self._strict(args[0])
@@ -376,6 +389,29 @@ class _Flattener:
 
     def _test(self, node: ast.expr) -> None:
         self.tests.append(node)
+
+
+def _binding(query: ObjectQuery) -> list[Membership]:
+    """The `for` clauses that bind a variable: what a list holds twice they take twice. One that finds all its
+    variables bound is a test."""
+    found: list[Membership] = []
+    bound = set(query.all_params)
+    waiting = [c for c in query.clauses if isinstance(c, Membership)]
+    while waiting:
+        ready = [c for c in waiting if c.source.names & set(query.variables) <= bound]
+        clause = next((c for c in ready if c.each), ready[0] if ready else waiting[0])
+        waiting.remove(clause)
+        new = set(pattern_variables(clause.pattern)) - bound
+        if clause.each and (new or _has_wildcard(clause.pattern)):
+            found.append(clause)
+        bound |= new
+    return found
+
+
+def _has_wildcard(pattern: Pattern) -> bool:
+    return isinstance(pattern, Wildcard) or (
+        isinstance(pattern, TuplePattern) and any(map(_has_wildcard, pattern.items))
+    )
 
 
 def _counts_truth(query: ObjectQuery) -> bool:

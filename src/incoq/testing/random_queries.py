@@ -415,6 +415,8 @@ class QueryMaker:
                 m = self.selector(scope, "map")
                 forms += [("dict: value", f"{m}[{x}] == {y}", 3), ("dict: constant key", f"{m}[1] == {s}", 2)]
                 forms += [("dict: not in", f"{x} not in {m}", 1)]
+                forms += [("dict: short-circuit", f"{n} == 1 or {m}[{x}] == {y}", 3)]
+                forms += [("dict: value of a condition", f"({m}[{x}] if {n} == 1 else {y}) == {y}", 1)]
             others = [q for q in self.made if not q.method]
             if others:
                 other = rng.choice(others)

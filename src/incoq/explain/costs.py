@@ -7,7 +7,16 @@ from typing import Any
 
 from incoq.invariants.event_costs import demand_relation, event_cost
 from incoq.ir.invariants import Plan
-from incoq.ir.relational import CONTENT, ITEM, MEMBER, Kind, Relation, RelationalQuery, field_relation
+from incoq.ir.relational import (
+    CONTENT,
+    ITEM,
+    MEMBER,
+    Clause,
+    Kind,
+    Relation,
+    RelationalQuery,
+    field_relation,
+)
 
 
 def update_costs(plans: Mapping[str, Plan], refused: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -57,3 +66,17 @@ def _loops(plan: Plan, query: RelationalQuery) -> list[str]:
             factors.append(f"#{texts.get(clause.args[0], clause.args[0])}")
         bound |= set(clause.args)
     return factors
+
+
+def update_of(clause: Clause) -> str:
+    """The update of the program that a clause stands for."""
+    match clause.relation.kind:
+        case Kind.DEMAND:
+            return f"demand of ({', '.join(clause.args)})"
+        case Kind.FIELD:
+            return f"{clause.args[0]}.{clause.field} = {clause.args[1]}"
+        case Kind.MEMBER:
+            return f"{clause.args[0]}.add({clause.pattern or clause.args[1]})"
+        case Kind.CONTENT:
+            return f"any change of {clause.args[0]}"
+    return f"change of {clause.relation}"

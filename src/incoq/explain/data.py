@@ -1,20 +1,20 @@
-"""Explain a compiled program: what is maintained, how each order was chosen, what every update costs.
-
-`explain_json` gives everything as plain data (docs/explain-schema.md says what each key holds), and
-`explain_text` prints that data for people.
-"""
+"""Everything there is to say about a compiled program, as plain data; docs/explain-schema.md says what."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from incoq.compile import MODES, Compiled, compile_program
 from incoq.errors import CompileError
-from incoq.explain_costs import demand_cost, original_cost, update_costs
+from incoq.explain.advice import advice
+from incoq.explain.costs import demand_cost, original_cost, update_costs, update_of
+from incoq.explain.functions import maintenance_functions
+from incoq.explain.graph import graph_data
+from incoq.explain.source import source_of
+from incoq.explain.steps import steps_of
 from incoq.frontend.find_queries import QuerySite
-from incoq.invariants.query_graph import all_edges, demand_graph
 from incoq.ir.covers import Cover, Covers, Size
 from incoq.ir.invariants import Invariant, Store
 from incoq.ir.relational import Clause, Kind, RelationalQuery
@@ -22,14 +22,7 @@ from incoq.ir.relational import Clause, Kind, RelationalQuery
 SCHEMA = 1
 
 
-def explain_text(compiled: Compiled, color: bool = False, width: int = 80) -> str:
-    """Everything for people to read, in lines of at most `width` characters."""
-    from incoq.explain_text import render
-
-    return render(explain_json(compiled), color, width)
-
-
-def explain_json(compiled: Compiled) -> dict[str, Any]:
+def explain_json(compiled: Compiled, steps: bool = False) -> dict[str, Any]:
     """Everything as plain data; see docs/explain-schema.md."""
     plans = {compiled.plan.mode: compiled.plan}
     refused: dict[str, str] = {}
@@ -40,6 +33,7 @@ def explain_json(compiled: Compiled) -> dict[str, Any]:
             except CompileError as error:
                 refused[mode] = f"refused: {error.code}, {error.message}"
     pairs = list(zip(compiled.sites, compiled.plan.queries, strict=True))
+    shown = {"steps": [asdict(step) for step in steps_of(compiled)]} if steps else {}
     return {
         "schema": SCHEMA,
         "mode": compiled.plan.mode,
@@ -60,8 +54,9 @@ def explain_json(compiled: Compiled) -> dict[str, Any]:
             }
             for query in compiled.plan.queries
         ],
-        "maintenance": list(_maintenance(compiled)),
-        "notices": [str(n) for n in compiled.notices],
+        "maintenance": list(maintenance_functions(compiled)),
+        "notices": [*map(str, compiled.notices), *(a.text for a in advice(compiled))],
+        **shown,
     }
 
 
@@ -74,7 +69,7 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
     return {
         "name": query.name,
         "position": {"file": position.filename, "line": position.line, "column": position.column},
-        "source": _source(site),
+        "source": source_of(site),
         "object_form": str(site.query),
         "parameters": list(query.params),
         "hidden_parameters": list(query.hidden),
@@ -87,68 +82,18 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
             "clauses": [str(c) for c in query.clauses],
             "tests": [str(t) for t in query.tests],
         },
-        "graph": _graph(compiled, query),
+        "graph": graph_data(compiled.plan, query),
         "updates": [
             {
                 "clause": block.clause + 1,
                 "relation": str(result.clauses[block.clause].relation),
-                "update": _update_of(result.clauses[block.clause]),
+                "update": update_of(result.clauses[block.clause]),
                 "guards": [f"{g.variable} in {g.tag}" for g in block.guards],
                 **_covers(block.covers, result.clauses),
             }
             for block in result.blocks
         ],
     }
-
-
-def _source(site: QuerySite) -> str:
-    """The query as it stands in the file; a nested query has its object form only."""
-    if site.node is None:
-        return str(site.query)
-    if isinstance(site.node, ast.FunctionDef):
-        start = min([site.node.lineno, *(d.lineno for d in site.node.decorator_list)])
-    else:
-        start = site.node.lineno
-    lines = site.module.source.splitlines()[start - 1 : site.node.end_lineno]
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return "\n".join(line[indent:].rstrip() for line in lines)
-
-
-def _graph(compiled: Compiled, query: RelationalQuery) -> dict[str, Any]:
-    graph = demand_graph(query, compiled.plan.strategy == "first-clause")
-    edges = all_edges(query)
-    vertices = list(dict.fromkeys(v for c in query.clauses for v in c.args))
-    carries = compiled.plan.mode == "filtered"
-    return {
-        "vertices": [
-            {"name": v, "demand_parameter": v in query.demand, "depth": graph.depth.get(v, 0)}
-            for v in vertices
-        ],
-        "edges": [
-            {
-                "clause": edge.clause + 1,
-                "from": list(edge.sources),
-                "to": edge.target,
-                "relation": str(query.clauses[edge.clause].relation),
-                "carries_demand": carries and edge in graph.edges,
-            }
-            for edge in edges
-        ],
-    }
-
-
-def _update_of(clause: Clause) -> str:
-    """The update of the program that a clause stands for."""
-    match clause.relation.kind:
-        case Kind.DEMAND:
-            return f"demand of ({', '.join(clause.args)})"
-        case Kind.FIELD:
-            return f"{clause.args[0]}.{clause.field} = {clause.args[1]}"
-        case Kind.MEMBER:
-            return f"{clause.args[0]}.add({clause.pattern or clause.args[1]})"
-        case Kind.CONTENT:
-            return f"any change of {clause.args[0]}"
-    return f"change of {clause.relation}"
 
 
 # -- covers ------------------------------------------------------------------------------------------------
@@ -267,29 +212,3 @@ def _why_result(compiled: Compiled, invariant: Invariant) -> str:
     derived = {c.args[1] for c in fields if c.args[0] in free}
     shown = ", ".join(v for v in free if v not in derived)
     return f"several values of {shown} may give the same element" if free else "counting is kept"
-
-
-# -- generated code ----------------------------------------------------------------------------------------
-
-
-def _maintenance(compiled: Compiled) -> Iterable[dict[str, str]]:
-    """The generated functions: updates, tags, demand, asking."""
-    text = compiled.support.text
-    prelude = set(compiled.support.names.values())
-    lines = text.splitlines()
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) and node.name == compiled.support.maintained:
-            for method in node.body:
-                if isinstance(method, ast.FunctionDef) and method.name in ("add", "discard"):
-                    yield _function(lines, method, f"Set.{method.name}")
-        elif isinstance(node, ast.FunctionDef) and node.name not in prelude:
-            yield _function(lines, node, node.name)
-
-
-def _function(lines: list[str], node: ast.FunctionDef, name: str) -> dict[str, str]:
-    code = lines[node.lineno - 1 : node.end_lineno]
-    return {
-        "function": name,
-        "what": ast.get_docstring(node) or "",
-        "code": "\n".join(line[node.col_offset :] for line in code),
-    }

@@ -33,10 +33,12 @@ class _Printer:
             self.invariants(data["invariants"])
             self.costs(data)
             self.maintenance(data["maintenance"])
+        if data.get("steps"):
+            self.steps(data["steps"])
         if data["notices"]:
             self.heading("Notices")
             for notice in data["notices"]:
-                self.wrapped(notice, "  ")
+                self.wrapped(notice, "  - ", "    ")
         return "\n".join(self.lines) + "\n"
 
     def query(self, query: dict[str, Any]) -> None:
@@ -73,7 +75,7 @@ class _Printer:
 
     def orders(self, updates: list[dict[str, Any]]) -> None:
         self.subheading("Orders considered for each update")
-        self.line("    * chosen, = tied; [order of clauses] large/medium/small factors, cost")
+        self.line("    * chosen, = tied; how many factors are large, medium, small (L M S)")
         for update in updates:
             self.line()
             self.wrapped(
@@ -85,12 +87,27 @@ class _Printer:
             for step in chosen["steps"]:
                 shown = f"{step['clause']:>3}. {step['text']}"
                 self.columns(shown, step["factor"], "      ")
-            for cover in update["covers"]:
-                mark = "*" if cover["chosen"] else "=" if cover["tied"] else " "
-                order = " ".join(str(s["clause"]) for s in cover["steps"])
-                sizes = f"{cover['large']}/{cover['medium']}/{cover['small']}"
-                self.wrapped(f"{mark} [{order}] {sizes} {cover['cost']}", "      ", "          ")
+            self.covers(update["covers"])
             self.wrapped(f"because: {update['why']}", "      ", "        ")
+
+    def covers(self, covers: list[dict[str, Any]]) -> None:
+        """The orders as a table; a cost that is too long goes on below its own beginning."""
+        orders = [" ".join(str(s["clause"]) for s in cover["steps"]) for cover in covers]
+        column = min(max(5, *map(len, orders)), self.width // 3)
+        self.line(f"        {'order':<{column}}  L M S  cost")
+        for cover, order in zip(covers, orders, strict=True):
+            mark = "*" if cover["chosen"] else "=" if cover["tied"] else " "
+            sizes = f"{cover['large']} {cover['medium']} {cover['small']}"
+            first, *rest = textwrap.wrap(order, column) or [""]
+            start = len(self.lines)
+            below = " " * (17 + column)
+            self.wrapped(cover["cost"], f"      {mark} {first:<{column}}  {sizes}  ", below)
+            for number, part in enumerate(rest, start + 1):  # a long order goes on below itself
+                if number == len(self.lines):
+                    self.line()
+                self.lines[number] = f"        {part:<{column}}{self.lines[number][8 + column :]}".rstrip()
+            if cover["chosen"]:
+                self.lines[start:] = [self.styled(line, fg="green") for line in self.lines[start:]]
 
     def invariants(self, invariants: list[dict[str, Any]]) -> None:
         self.heading("What is maintained, in order")
@@ -130,13 +147,28 @@ class _Printer:
                 indent = len(line) - len(line.lstrip())
                 self.code(line.lstrip(), "  " + " " * (indent // 2))
 
+    def steps(self, steps: list[dict[str, str]]) -> None:
+        self.heading("Step by step")
+        for step in steps:
+            self.line()
+            about = f" {step['about']}" if step["about"] else ""
+            self.title(f"{step['name']}{about}: {step['what']}")
+            for side, color in (("before", "red"), ("after", "green")):
+                self.line("    " + self.styled(side, fg=color))
+                for line in step[side].split("\n"):
+                    indent = len(line) - len(line.lstrip())
+                    self.code(line.lstrip(), "      " + " " * indent)
+
     # -- lines -------------------------------------------------------------------------------------
 
     def line(self, text: str = "") -> None:
         self.lines.append(text.rstrip())
 
+    def styled(self, text: str, **how: Any) -> str:
+        return click.style(text, **how) if self.color else text
+
     def bold(self, text: str) -> str:
-        return click.style(text, bold=True) if self.color else text
+        return self.styled(text, bold=True)
 
     def heading(self, text: str) -> None:
         if self.lines:
@@ -183,7 +215,13 @@ class _Printer:
             self.line(f"{part:>{self.width}}")
 
     def code(self, text: str, indent: str) -> None:
-        """A line of code; what is too long goes on in the next line after a mark."""
+        """A line of code, a comment dimmed; what is too long goes on in the next line after a mark."""
+        start = len(self.lines)
+        self.broken(text, indent)
+        if text.startswith("#"):
+            self.lines[start:] = [self.styled(line, dim=True) for line in self.lines[start:]]
+
+    def broken(self, text: str, indent: str) -> None:
         room = self.width - len(indent)
         if len(text) <= room:
             self.line(indent + text)

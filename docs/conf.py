@@ -1,0 +1,21 @@
+"""How the documentation is built: `python3 dev.py docs`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import incoq
+
+project = "incoq"
+author = "incoq contributors"
+release = version = incoq.__version__
+extensions = ["myst_parser", "show"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build", "_ext"]
+myst_heading_anchors = 3
+suppress_warnings = ["misc.highlighting_failure"]
+html_theme = "furo"
+html_title = "incoq"
+html_copy_source = False
+html_show_sphinx = False

@@ -1,0 +1,179 @@
+"""Find what belongs to some ids, as of some batch, without reading everything.
+
+The base is sorted by owner within each relation, in small row groups whose bounds are in an index; so a
+look-up reads only the groups in which an owner may stand, whatever the size of the base. The log since then
+is small and laid over it: the last row of each key wins.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from incoq.spark.hosting import DEMAND, Row
+from incoq.spark.store import Entry
+
+INDEX = "index.json"
+
+
+def write_index(base: Path) -> int:
+    """Note the bounds of every row group of a new base; the number of its rows."""
+    index: dict[str, list[list[Any]]] = {}
+    rows = 0
+    for file in sorted(base.glob("rel=*/*.parquet")):
+        relation = file.parent.name.removeprefix("rel=")
+        metadata = pq.read_metadata(file)
+        column = next(
+            i for i in range(metadata.num_columns) if metadata.row_group(0).column(i).path_in_schema == "o"
+        ) if metadata.num_row_groups else 0  # fmt: skip
+        for group in range(metadata.num_row_groups):
+            found = metadata.row_group(group)
+            bounds = found.column(column).statistics
+            rows += found.num_rows
+            index.setdefault(relation, []).append(
+                [bounds.min, bounds.max, f"{file.parent.name}/{file.name}", group]
+            )
+    for groups in index.values():
+        groups.sort()
+    (base / INDEX).write_text(json.dumps(index))
+    return rows
+
+
+class _Base:
+    """The base relations that one path holds."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        index = json.loads((path / INDEX).read_text())
+        self.groups = {r: [(f, g) for _, _, f, g in groups] for r, groups in index.items()}
+        self.least = {r: [low for low, *_ in groups] for r, groups in index.items()}
+        self.most = {r: [high for _, high, *_ in groups] for r, groups in index.items()}
+        self.files: dict[str, Any] = {}
+
+    def rows(self, relation: str, owners: list[str] | None) -> Any:
+        """The rows of these owners, or of all, as a table; None where there are none."""
+        groups = self.groups.get(relation)
+        if not groups:
+            return None
+        if owners is None:
+            wanted: Iterable[int] = range(len(groups))
+        else:
+            least, most = self.least[relation], self.most[relation]
+            found: set[int] = set()
+            for owner in owners:
+                found.update(range(bisect_left(most, owner), bisect_right(least, owner)))
+            wanted = sorted(found)
+        by_file: dict[str, list[int]] = {}
+        for number in wanted:
+            file, group = groups[number]
+            by_file.setdefault(file, []).append(group)
+        tables = [
+            self.file(f).read_row_groups(g, ["o", "k", "x"], use_threads=False) for f, g in by_file.items()
+        ]
+        if not tables:
+            return None
+        table = pa.concat_tables(tables)
+        return table if owners is None else _of(table, owners)
+
+    def file(self, name: str) -> Any:
+        if name not in self.files:
+            self.files[name] = pq.ParquetFile(self.path / name)
+        return self.files[name]
+
+
+@lru_cache(maxsize=4)
+def _base(path: Path) -> _Base:
+    return _Base(path)
+
+
+@lru_cache(maxsize=512)
+def log_of(path: Path) -> Any:
+    """The rows of a batch as a table."""
+    return pq.read_table(path, use_threads=False)
+
+
+@lru_cache(maxsize=64)
+def _log(paths: tuple[Path, ...], relation: str) -> Any:
+    """What a sequence of batches says of a relation."""
+    tables = [_of_relation(path, relation) for path in paths]
+    return pa.concat_tables(tables) if tables else None
+
+
+@lru_cache(maxsize=2048)
+def _of_relation(path: Path, relation: str) -> Any:
+    table = log_of(path)
+    return table.filter(pc.equal(table["rel"], relation))
+
+
+def _of(table: Any, owners: list[str]) -> Any:
+    return table.filter(pc.is_in(table["o"], value_set=pa.array(owners, pa.string())))
+
+
+def _between(table: Any, low: str | None, high: str | None) -> Any:
+    if low is not None:
+        table = table.filter(pc.greater_equal(table["o"], low))
+    return table if high is None else table.filter(pc.less(table["o"], high))
+
+
+def _overlaid(table: Any, changes: Any) -> dict[tuple[str, str], str | None]:
+    """The rows of a base with later ones laid over them: the last of each key counts."""
+    found: dict[tuple[str, str], str | None] = {}
+    if table is not None:
+        keys = zip(table["o"].to_pylist(), table["k"].to_pylist(), strict=True)
+        found = dict(zip(keys, table["x"].to_pylist(), strict=True))
+    if changes is not None and len(changes):
+        for o, k, x, p in zip(*(changes[c].to_pylist() for c in ("o", "k", "x", "p")), strict=True):
+            if p:
+                found[o, k] = x
+            else:
+                found.pop((o, k), None)
+    return found
+
+
+class Lookup:
+    """The base relations as of the last of some batches."""
+
+    def __init__(self, store: Path, base: Entry, log: Sequence[Entry]) -> None:
+        self.base = _base(store / base.path)
+        self.log = tuple(store / entry.path for entry in log)
+
+    def fetch(self, needs: Iterable[tuple[str, str]]) -> list[Row]:
+        """Everything that these (relation, owner) have."""
+        by_relation: dict[str, list[str]] = {}
+        for relation, owner in needs:
+            by_relation.setdefault(relation, []).append(owner)
+        return [row for relation, owners in by_relation.items() for row in self.rows(relation, owners)]
+
+    def rows(self, relation: str, owners: list[str] | None) -> list[Row]:
+        """The rows of some owners, or of all, that are there."""
+        table = self.base.rows(relation, owners)
+        changes = _log(self.log, relation)
+        if owners is not None and changes is not None:
+            changes = _of(changes, owners)
+        return [(relation, o, k, x, True) for (o, k), x in _overlaid(table, changes).items()]
+
+    def changed(self, relation: str, low: str | None, high: str | None) -> bool:
+        """Does the log say anything of a range of owners?"""
+        changes = _log(self.log, relation)
+        return changes is not None and len(_between(changes, low, high)) > 0
+
+    def folded(
+        self, relation: str, files: Iterable[str], low: str | None, high: str | None
+    ) -> list[tuple[str, str, str | None]]:
+        """What a range of owners holds, of which some files are the base: (owner, key, value)."""
+        tables = [self.base.file(file).read(["o", "k", "x"], use_threads=False) for file in files]
+        table = pa.concat_tables(tables) if tables else None
+        changes = _between(_log(self.log, relation), low, high)
+        return [(o, k, x) for (o, k), x in _overlaid(table, changes).items()]
+
+    def demand(self, queries: Iterable[str]) -> list[tuple[str, str]]:
+        """All demanded combinations: (query, parameters)."""
+        return [(query, row[1]) for query in queries for row in self.rows(DEMAND + query, None)]

@@ -1,0 +1,267 @@
+"""The driver: takes changes a batch at a time, has the partitions apply them, and commits.
+
+    1. read and check the events             what cannot be understood goes to the rejected table
+    2. write what they leave behind          log/, one row for each tuple
+    3. one Spark job                         each partition applies what concerns it, fetches what it newly
+                                             needs, and writes how its answers changed: feed/
+    4. replace the manifest                  now the batch has happened
+
+A driver that dies before step 4 leaves files that nobody reads; the same batch is done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from incoq.spark.compaction import fold, fold_tasks
+from incoq.spark.deployment import Deployment
+from incoq.spark.events import Batch, Reader
+from incoq.spark.lookup import write_index
+from incoq.spark.mapping import RowReader, make_mapping
+from incoq.spark.results import net_results
+from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total
+from incoq.spark.worker import FEED, Outcome, Task, advance
+
+KEEP_FEED = 100  # batches
+SNAPSHOT_EVERY = 20  # batches
+Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
+
+LOG = pa.schema(
+    [("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string()), ("p", pa.bool_())]
+)
+REJECTED = pa.schema([("reason", pa.string()), ("line", pa.string()), ("source", pa.string())])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a batch did, for whoever watches."""
+
+    batch: int
+    source: str
+    events: int
+    rejected: int
+    rows: int
+    routed: int
+    fetched: int
+    changes: int
+    built: int
+    seconds: float
+
+
+class Pipeline:
+    """A store, the session that works on it, and the program that it maintains."""
+
+    def __init__(
+        self,
+        store: Store,
+        run: Runner,
+        watch: Callable[[Progress], None] = lambda progress: None,
+        step: Callable[[str], None] = lambda name: None,
+        snapshot_every: int = SNAPSHOT_EVERY,
+    ) -> None:
+        self.snapshot_every = snapshot_every
+        self.store, self.run, self.watch, self.step = store, run, watch, step
+        self.deployment = store.deployment()
+        self.program = digest(self.deployment)
+        mapping = store.mapping()
+        self.reader = Reader(self.deployment, RowReader(make_mapping(mapping)).rows if mapping else None)
+
+    # -- batches -----------------------------------------------------------------------------------
+
+    def run_directory(self, folder: Path) -> int:
+        """Take each new file of a directory, in name order, as one batch; how many there were."""
+        if not folder.is_dir():
+            raise StoreError(f"{folder} is not a directory")
+        source = str(folder.resolve())
+        taken = set(self.store.manifest().sources.get(source, ()))
+        new = sorted(
+            p for p in folder.iterdir() if p.is_file() and _is_change_file(p) and p.name not in taken
+        )
+        for path in new:
+            with path.open(encoding="utf-8", errors="replace") as lines:
+                self.run_batch(lines, path.name, partial(_taken, source, path.name))
+        return len(new)
+
+    def run_batch(
+        self, lines: Iterable[str], source: str, mark: Callable[[Manifest], Manifest] = lambda m: m
+    ) -> Manifest:
+        """Apply one batch of JSON lines and commit it; `mark` notes in the manifest where it came from."""
+        started = time.perf_counter()
+        manifest = self.store.manifest()
+        batch = self.reader.read(lines, manifest.sequence)
+        self.step("read")
+        attempt, number = token(), manifest.batch + 1
+        changed = replace(manifest, batch=number, token=attempt, sequence=batch.last)
+        entry = self._write_log(batch, number, attempt)
+        self.step("log written")
+        changed = self._write_rejected(changed, batch, source)
+        outcomes: list[Outcome] = []
+        if batch.rows:
+            changed = replace(changed, log=(*manifest.log, entry))
+            snapshot = number % self.snapshot_every == 0
+            outcomes = self._advance(changed, f"batch {number}: apply {source}", snapshot=snapshot)
+            changed = replace(changed, feed=(*manifest.feed, _feed(changed, outcomes)))
+            if snapshot:
+                files = tuple(sorted(o.snapshot for o in outcomes))
+                place = self.store.place("snapshots", number, attempt)
+                rows = sum(o.loaded for o in outcomes)
+                changed = replace(changed, snapshot=Entry(number, place, rows, attempt, files))
+        self.step("applied")
+        changed = with_total(
+            mark(changed), events=batch.events, rejected=len(batch.rejected),
+            routed=sum(o.routed for o in outcomes), changes=sum(o.changes for o in outcomes),
+            seconds=time.perf_counter() - started,
+        )  # fmt: skip
+        self.step("before commit")
+        self.store.commit(changed)
+        self.step("committed")
+        self.watch(
+            Progress(
+                number, source, batch.events, len(batch.rejected), len(batch.rows),
+                sum(o.routed for o in outcomes), sum(o.fetched for o in outcomes),
+                sum(o.changes for o in outcomes), sum(o.built for o in outcomes),
+                time.perf_counter() - started,
+            )
+        )  # fmt: skip
+        return changed
+
+    def _advance(
+        self, manifest: Manifest, name: str, from_scratch: bool = False, snapshot: bool = False
+    ) -> list[Outcome]:
+        """One job: every partition to the last batch of the manifest."""
+        place = self.store.place("feed", manifest.batch, manifest.token)
+        snapshots = self.store.place("snapshots", manifest.batch, manifest.token) if snapshot else ""
+        tasks = [
+            Task(
+                str(self.store.path), p, manifest.partitions, self.program, manifest.base, manifest.log,
+                place, manifest.snapshot, snapshots, from_scratch,
+            )
+            for p in range(manifest.partitions)
+        ]  # fmt: skip
+        return self.run(f"incoq {name}", advance, tasks)
+
+    def _write_log(self, batch: Batch, number: int, attempt: str) -> Entry:
+        path = self.store.place("log", number, attempt, ".parquet")
+        if batch.rows:
+            columns = [list(column) for column in zip(*batch.rows, strict=True)]
+            _write(pa.table(columns, schema=LOG), self.store.path / path)
+        return Entry(number, path, len(batch.rows), attempt)
+
+    def _write_rejected(self, manifest: Manifest, batch: Batch, source: str) -> Manifest:
+        if not batch.rejected:
+            return manifest
+        path = self.store.place("rejected", manifest.batch, manifest.token, ".parquet")
+        columns = [
+            [r.reason for r in batch.rejected],
+            [r.line.rstrip("\n") for r in batch.rejected],
+            [source] * len(batch.rejected),
+        ]
+        _write(pa.table(columns, schema=REJECTED), self.store.path / path)
+        entry = Entry(manifest.batch, path, len(batch.rejected), manifest.token, (path,))
+        return replace(manifest, rejected=(*manifest.rejected, entry))
+
+    # -- the whole ---------------------------------------------------------------------------------
+
+    def init(self, partitions: int) -> Manifest:
+        """Begin with nothing."""
+        return self.begin(lambda place: place.mkdir(), partitions)
+
+    def begin(self, write: Callable[[Path], None], partitions: int) -> Manifest:
+        """Have the base written and answer all that it demands: batch 0."""
+        attempt = token()
+        path = self.store.place("base", 0, attempt)
+        write(self.store.path / path)
+        base = Entry(0, path, write_index(self.store.path / path), attempt)
+        manifest = Manifest(partitions, 0, attempt, base)
+        outcomes = self._advance(manifest, "bootstrap: answer the demand", from_scratch=True)
+        manifest = replace(manifest, feed=(_feed(manifest, outcomes),))
+        manifest = with_total(manifest, changes=sum(o.changes for o in outcomes))
+        self.store.commit(manifest)
+        return manifest
+
+    def compact(self, keep_feed: int = KEEP_FEED) -> Manifest:
+        """Fold the log into the base and the feed into the results; no answer changes.
+
+        The feed of the last `keep_feed` batches stays, for those who follow it.
+        """
+        manifest = self.store.manifest()
+        attempt = token()
+        if manifest.log:
+            manifest = self._fold_log(manifest, attempt)
+        manifest = self._fold_feed(manifest, attempt, keep_feed)
+        self.step("before commit")
+        self.store.commit(manifest)
+        self.store.sweep(manifest)
+        return manifest
+
+    def verify(self) -> list[str]:
+        """Answer everything anew from the base relations; the rows in which the results differ."""
+        manifest = self.store.manifest()
+        attempt = replace(manifest, token=token())
+        outcomes = self._advance(attempt, f"batch {manifest.batch}: verify", from_scratch=True)
+        anew = replace(manifest, results=None, feed=(_feed(attempt, outcomes),))
+        found, expected = (_lines(net_results(self.store, m)) for m in (manifest, anew))
+        self.store.sweep(manifest)
+        return sorted(
+            [f"missing: {row}" for row in expected - found] + [f"wrong: {row}" for row in found - expected]
+        )
+
+    def _fold_log(self, manifest: Manifest, attempt: str) -> Manifest:
+        path = self.store.place("base", manifest.batch, attempt)
+        (self.store.path / path).mkdir()
+        tasks = fold_tasks(self.store.path, manifest.base, manifest.log, path)
+        self.run(f"incoq batch {manifest.batch}: compact", fold, tasks)
+        rows = write_index(self.store.path / path)
+        # It has the token of the last batch in it: an engine that has seen that batch has seen this base.
+        base = Entry(manifest.batch, path, rows, manifest.log[-1].token)
+        return replace(manifest, base=base, log=())
+
+    def _fold_feed(self, manifest: Manifest, attempt: str, keep: int) -> Manifest:
+        table = net_results(self.store, manifest)
+        path = self.store.place("results", manifest.batch, attempt, ".parquet")
+        table = table.append_column("delta", pa.array([1] * len(table), pa.int8()))
+        _write(table.cast(FEED), self.store.path / path)
+        results = Entry(manifest.batch, path, len(table), attempt, (path,))
+        first = max(manifest.feed_from, manifest.batch - keep + 1)
+        kept = tuple(entry for entry in manifest.feed if entry.batch >= first)
+        return replace(manifest, results=results, feed=kept, feed_from=first)
+
+
+def digest(deployment: Deployment) -> str:
+    """A name for a compiled program."""
+    return hashlib.sha256(json.dumps(deployment.as_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _is_change_file(path: Path) -> bool:
+    return not path.name.startswith((".", "_"))
+
+
+def _taken(source: str, name: str, manifest: Manifest) -> Manifest:
+    return replace(manifest, sources={**manifest.sources, source: [*manifest.sources.get(source, ()), name]})
+
+
+def _lines(table: Any) -> set[str]:
+    return {f"{r['query']} {r['params']} {r['result']}" for r in table.to_pylist()}
+
+
+def _feed(manifest: Manifest, outcomes: list[Outcome]) -> Entry:
+    files = tuple(sorted(o.file for o in outcomes if o.file))
+    path = f"feed/{manifest.batch:08d}-{manifest.token}"
+    return Entry(manifest.batch, path, sum(o.changes for o in outcomes), manifest.token, files)
+
+
+def _write(table: Any, path: Path) -> None:
+    """Write a Parquet file that is there whole or not at all."""
+    fresh = path.with_name("." + path.name)
+    pq.write_table(table, fresh, compression="zstd")
+    fresh.replace(path)

@@ -1,0 +1,78 @@
+"""What the answers are: the folded results with the feed since laid over them.
+
+A row is (parameters, result), both as JSON text; an aggregate has one row for each demanded combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from incoq.spark.store import Manifest, Store, StoreError
+from incoq.spark.worker import FEED
+
+
+def result_lines(store: Store, query: str) -> Iterator[str]:
+    """The answers of a query as of the last committed batch, as sorted JSON lines."""
+    table = committed_results(store, query)
+    lines = [
+        f'{{"params": {params}, "result": {result}}}'
+        for params, result in zip(table["params"].to_pylist(), table["result"].to_pylist(), strict=True)
+    ]
+    yield from sorted(lines)
+
+
+def committed_results(store: Store, query: str | None = None) -> Any:
+    """The answers as of the last committed batch, while others may commit and compact."""
+    for _ in range(100):
+        manifest = store.manifest()
+        try:
+            return net_results(store, manifest, query)
+        except FileNotFoundError:  # compacted meanwhile: the manifest is another one now
+            if store.manifest() == manifest:
+                raise
+    raise StoreError(f"{store.path} changes too fast to be read")
+
+
+def net_results(store: Store, manifest: Manifest, query: str | None = None) -> Any:
+    """The rows that are there: (query, params, result), of one query or of all."""
+    known = [q.name for q in store.deployment().queries]
+    if query is not None and query not in known:
+        raise StoreError(f"no query is called {query}; the program has {', '.join(known)}")
+    folded = manifest.results.batch if manifest.results is not None else -1
+    newer = [entry for entry in manifest.feed if entry.batch > folded]
+    files = [f for e in (manifest.results, *newer) if e is not None for f in e.files]
+    tables = [_read(store, f, query) for f in files]
+    rows = pa.concat_tables([FEED.empty_table(), *tables])
+    counted = rows.group_by(["query", "params", "result"]).aggregate([("delta", "sum")])
+    wrong = counted.filter(
+        pc.not_equal(
+            pc.and_(pc.greater_equal(counted["delta_sum"], 0), pc.less_equal(counted["delta_sum"], 1)), True
+        )
+    )
+    if len(wrong):
+        raise StoreError(f"the feed of {store.path} is damaged: {wrong.slice(0, 1).to_pylist()[0]}")
+    return counted.filter(pc.equal(counted["delta_sum"], 1)).select(["query", "params", "result"])
+
+
+def _read(store: Store, file: str, query: str | None) -> Any:
+    table = pq.read_table(store.path / file, schema=FEED)
+    return table if query is None else table.filter(pc.equal(table["query"], query))
+
+
+def feed_rows(store: Store, after: int | None = None) -> Iterator[tuple[str, str, str, int, int]]:
+    """The change feed: (query, parameters, result, +1 or -1, batch), all that is kept or after a batch."""
+    manifest = store.manifest()
+    if after is not None and after + 1 < manifest.feed_from:
+        raise StoreError(
+            f"the feed before batch {manifest.feed_from} is gone: it was folded into the results"
+        )
+    for entry in manifest.feed:
+        if after is None or entry.batch > after:
+            for file in entry.files:
+                for row in _read(store, file, None).to_pylist():
+                    yield row["query"], row["params"], row["result"], row["delta"], entry.batch

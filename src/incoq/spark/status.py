@@ -1,0 +1,68 @@
+"""Where a pipeline is, for people and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from incoq.spark.store import Store
+
+
+def status_of(store: Store) -> dict[str, Any]:
+    """The state of a store as plain data."""
+    manifest, deployment = store.manifest(), store.deployment()
+    reasons: Counter[str] = Counter()
+    for entry in manifest.rejected:
+        reasons.update(pq.read_table(store.path / entry.path)["reason"].to_pylist())
+    totals = {name: round(value, 3) for name, value in manifest.totals.items()}
+    return {
+        "store": str(store.path),
+        "queries": [q.name for q in deployment.queries],
+        "partitions": manifest.partitions,
+        "batch": manifest.batch,
+        "sequence": manifest.sequence,
+        "base": {
+            "rows": manifest.base.rows,
+            "batch": manifest.base.batch,
+            "bytes": _size(store.path / manifest.base.path),
+        },
+        "log": {"batches": len(manifest.log), "rows": sum(e.rows for e in manifest.log)},
+        "feed": {"batches": len(manifest.feed), "rows": sum(e.rows for e in manifest.feed)},
+        "events": int(totals.get("events", 0)),
+        "routed": int(totals.get("routed", 0)),
+        "result_changes": int(totals.get("changes", 0)),
+        "rejected": int(totals.get("rejected", 0)),
+        "rejected_reasons": dict(reasons.most_common(10)),
+        "seconds": totals.get("seconds", 0.0),
+        "files_taken": sum(map(len, manifest.sources.values())),
+        "streams": manifest.streams,
+    }
+
+
+def status_text(status: dict[str, Any]) -> str:
+    """The state in a few lines."""
+    base, log, feed = status["base"], status["log"], status["feed"]
+    lines = [
+        f"store       {status['store']}",
+        f"queries     {', '.join(status['queries'])}, demand over {status['partitions']} partitions",
+        f"batch       {status['batch']}, up to sequence {status['sequence']}, "
+        f"{status['files_taken']} files taken",
+        f"base        {base['rows']:,} rows as of batch {base['batch']}, {base['bytes'] / 1e6:,.1f} MB",
+        f"log         {log['rows']:,} rows in {log['batches']} batches since then",
+        f"feed        {feed['rows']:,} result changes in {feed['batches']} batches",
+        f"events      {status['events']:,} applied, {status['routed']:,} routed to a partition, "
+        f"{status['rejected']:,} rejected",
+    ]
+    lines += [f"  {count:>8,}  {reason}" for reason, count in status["rejected_reasons"].items()]
+    if status["seconds"]:
+        lines.append(
+            f"speed       {status['events'] / status['seconds']:,.0f} events a second, batch by batch"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _size(path: Path) -> int:
+    return sum(p.stat().st_size for p in path.rglob("*.parquet"))

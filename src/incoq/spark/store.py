@@ -1,0 +1,193 @@
+"""The store: a directory that all nodes see, and one file in it that says what is committed.
+
+    manifest.json    the last committed batch, and the files that make it up; replaced atomically
+    engine.json      the compiled program; mapping.json, where tables are mapped to it
+    base/            base relations, sorted, Parquet: rel=field_loc/part-....parquet (o, k, x)
+    log/             one file of changes a batch, since the base was written (rel, o, k, x, p)
+    feed/            how the answers changed, one directory a batch (query, params, result, delta)
+    results/         the answers when the feed was last folded (query, params, result)
+    snapshots/       what the engines held at some batch, one file a partition (rel, o, k, x)
+    rejected/        events that were not applied (reason, line)
+
+A file that the manifest does not name does not exist for anybody. So a driver that dies at any moment
+leaves the last committed batch as it was, and the next one does the batch again. Nothing stored is a
+pickle.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from incoq.errors import IncoqError
+from incoq.spark.deployment import Deployment
+
+FORMAT = 1
+
+
+class StoreError(IncoqError):
+    """The store cannot be used as asked."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file, or a directory of files, that a batch wrote."""
+
+    batch: int
+    path: str
+    rows: int
+    token: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is committed."""
+
+    partitions: int
+    batch: int
+    token: str  # of the attempt that was committed: a cached engine is valid if it has seen just these
+    base: Entry
+    log: tuple[Entry, ...] = ()
+    feed: tuple[Entry, ...] = ()
+    feed_from: int = 0  # the first batch whose feed is kept
+    results: Entry | None = None
+    snapshot: Entry | None = None
+    rejected: tuple[Entry, ...] = ()
+    sequence: int | None = None
+    sources: dict[str, list[str]] = field(default_factory=dict)  # directory -> names of files taken
+    streams: dict[str, int] = field(default_factory=dict)  # checkpoint of a stream -> its last batch id
+    totals: dict[str, float] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Manifest:
+        def entry(found: dict[str, Any]) -> Entry:
+            return Entry(**{**found, "files": tuple(found["files"])})
+
+        listed = {name: tuple(entry(e) for e in data[name]) for name in ("log", "feed", "rejected")}
+        single = {name: data[name] and entry(data[name]) for name in ("base", "results", "snapshot")}
+        return cls(**{**data, **listed, **single})
+
+
+class Store:
+    """A store at a place; what it holds is read from the manifest each time."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path).absolute()
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / "manifest.json").is_file()
+
+    def manifest(self) -> Manifest:
+        try:
+            data = json.loads((self.path / "manifest.json").read_text())
+        except FileNotFoundError:
+            raise StoreError(f"{self.path} holds no pipeline: `incoq spark bootstrap` makes one") from None
+        if data.get("format") != FORMAT:
+            raise StoreError(f"{self.path} has format {data.get('format')}; this incoq reads {FORMAT}")
+        return Manifest.from_json(data)
+
+    def commit(self, manifest: Manifest) -> None:
+        """Make this the state: from here on the batch has happened."""
+        self.write_text("manifest.json", json.dumps(manifest.to_json()))
+
+    def deployment(self) -> Deployment:
+        try:
+            return Deployment.from_json(json.loads((self.path / "engine.json").read_text()))
+        except FileNotFoundError:
+            raise StoreError(
+                f"{self.path} holds no program: `incoq spark init` or `bootstrap` makes it"
+            ) from None
+
+    def deploy(self, deployment: Deployment) -> None:
+        self.write_text("engine.json", json.dumps(deployment.as_json()))
+
+    def mapping(self) -> dict[str, Any]:
+        """The declared mapping of tables; empty where relations come as they are."""
+        path = self.path / "mapping.json"
+        return dict(json.loads(path.read_text())) if path.is_file() else {}
+
+    def write_text(self, name: str, text: str) -> None:
+        """Replace a file atomically and for good."""
+        target = self.path / name
+        fresh = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+        with fresh.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(target)
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def place(self, kind: str, batch: int, token: str, suffix: str = "") -> str:
+        """A path relative to the store for what a batch writes."""
+        (self.path / kind).mkdir(parents=True, exist_ok=True)
+        return f"{kind}/{batch:08d}-{token}{suffix}"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other drivers out while this one changes the store; the lock ends with the process."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.seek(0)
+                holder = file.read().strip() or "another process"
+                raise StoreError(f"{self.path} is in use by {holder}; only one may change it") from None
+            file.seek(0)
+            file.truncate()
+            file.write(f"process {os.getpid()} on {socket.gethostname()}")
+            file.flush()
+            yield
+
+    def sweep(self, manifest: Manifest) -> int:
+        """Delete files that no committed batch names: what attempts left behind, what compaction replaced."""
+        named = {manifest.base.path, *(e.path for e in (*manifest.log, *manifest.feed, *manifest.rejected))}
+        named |= {e.path for e in (manifest.results, manifest.snapshot) if e is not None}
+        count = 0
+        for kind in ("base", "log", "feed", "results", "rejected", "snapshots"):
+            folder = self.path / kind
+            for found in sorted(folder.iterdir()) if folder.is_dir() else ():
+                if f"{kind}/{found.name}" not in named:
+                    _delete(found)
+                    count += 1
+        return count
+
+
+def token() -> str:
+    """A name for one attempt."""
+    return uuid.uuid4().hex[:12]
+
+
+def with_total(manifest: Manifest, **more: float) -> Manifest:
+    """The manifest with its running totals increased."""
+    totals = dict(manifest.totals)
+    for name, value in more.items():
+        totals[name] = totals.get(name, 0) + value
+    return replace(manifest, totals=totals)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        for inner in path.iterdir():
+            _delete(inner)
+        path.rmdir()
+    else:
+        path.unlink()

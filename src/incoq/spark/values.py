@@ -1,0 +1,94 @@
+"""Values as text: how a column of any type is stored, compared and sent.
+
+    "u1"         su1            a string, which may be an id
+    5            j5             every other value as canonical JSON
+    ("u1", 2)    j["u1",2]      a tuple as a list
+
+Equal values have equal `key` texts: 1, 1.0 and True are one element of a set, and one key of a dict.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_spaced = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+
+
+class NotAValue(ValueError):  # noqa: N818  # what was found, not what went wrong
+    """A JSON object, which is no value of a relation."""
+
+
+def as_text(value: Any) -> str:
+    """The text of a JSON value."""
+    if value.__class__ is str:
+        return "s" + value
+    if isinstance(value, dict):
+        raise NotAValue("an object is no value: give its id")
+    if isinstance(value, list):
+        _check(value)
+    return "j" + _dumps(value)
+
+
+def as_key(value: Any) -> str:
+    """The same text for all equal values."""
+    return "s" + value if value.__class__ is str else "j" + _dumps(_canonical(value))
+
+
+def from_text(text: str, make: Callable[[str], Any] = str) -> Any:
+    """The value of a text: lists are tuples, and every string is what `make` makes of it."""
+    return make(text[1:]) if text[0] == "s" else _made(json.loads(text[1:]), make)
+
+
+def shown(value: Any) -> Any:
+    """A result as JSON: an object is its id, a tuple a list, a set a sorted list."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        return value
+    if isinstance(value, tuple | list):
+        return [shown(part) for part in value]
+    if isinstance(value, AbstractSet):
+        return sorted((shown(part) for part in value), key=_dumps)
+    if isinstance(value, Mapping):
+        pairs = sorted(([shown(k), shown(v)] for k, v in value.items()), key=_dumps)
+        return dict(pairs) if all(isinstance(k, str) for k, _ in pairs) else pairs
+    return str(value)
+
+
+def shown_text(value: Any) -> str:
+    """A result as the text of its JSON."""
+    return _spaced(shown(value))
+
+
+def _check(values: list[Any]) -> None:
+    for value in values:
+        if isinstance(value, dict):
+            raise NotAValue("an object is no value: give its id")
+        if isinstance(value, list):
+            _check(value)
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [_canonical(part) for part in value]
+    if isinstance(value, dict):
+        raise NotAValue("an object is no value: give its id")
+    return value
+
+
+def _made(value: Any, make: Callable[[str], Any]) -> Any:
+    if isinstance(value, str):
+        return make(value)
+    if isinstance(value, list):
+        return tuple(_made(part, make) for part in value)
+    return value

@@ -1,0 +1,210 @@
+"""What runs on the workers: one engine for each partition of the demand, kept between batches.
+
+An engine remembers the batches that it has seen. One that is behind replays what it missed, one that has
+seen an attempt that was never committed is thrown away, and a new one is built of the demand and what that
+demand needs, as of the batch before. So it does not matter on which worker a partition lands, or how often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from incoq.spark.deployment import Deployment
+from incoq.spark.hosting import DEMAND, Engine
+from incoq.spark.lookup import Lookup, log_of
+from incoq.spark.snapshots import load_snapshot, trimmed, write_snapshot
+from incoq.spark.store import Entry
+
+FEED = pa.schema(
+    [("query", pa.string()), ("params", pa.string()), ("result", pa.string()), ("delta", pa.int8())]
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Bring one partition to the last of the batches in `log`, and report how its answers changed there."""
+
+    store: str
+    partition: int
+    partitions: int
+    program: str  # digest of the compiled program
+    base: Entry
+    log: tuple[Entry, ...]
+    feed: str  # the directory to write to
+    snapshot: Entry | None = None  # what an engine held at some batch
+    snapshot_to: str = ""  # a directory to write what it holds after this batch
+    from_scratch: bool = False  # report all answers, as if there had been none before
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a partition did."""
+
+    partition: int
+    routed: int  # rows of the batch that concerned it
+    fetched: int  # rows that it had to look up
+    changes: int
+    file: str
+    built: bool
+    replayed: int
+    demanded: int
+    loaded: int
+    seconds: float
+    snapshot: str
+
+
+@dataclass
+class _Hosted:
+    engine: Engine
+    program: str
+    seen: str  # the token of the last batch
+
+
+ENGINES: dict[tuple[str, int, int], _Hosted] = {}
+
+
+@lru_cache(maxsize=4)
+def _program(store: str, digest: str) -> tuple[Deployment, Any]:
+    deployment = Deployment.from_json(json.loads((Path(store) / "engine.json").read_text()))
+    return deployment, compile(deployment.code, f"<incoq engine {digest}>", "exec", dont_inherit=True)
+
+
+def partition_of(params: str, partitions: int) -> int:
+    """The partition that a demanded combination belongs to."""
+    return int.from_bytes(hashlib.blake2b(params.encode(), digest_size=8).digest(), "big") % partitions
+
+
+def advance(task: Task) -> Outcome:
+    """Do a task; run by Spark on whatever worker is free."""
+    started = time.perf_counter()
+    place = task.store, task.partition, task.partitions
+    wanted = [task.base.token, *(entry.token for entry in task.log)]
+    hosted = ENGINES.pop(place, None)  # put back when all went well
+    usable = (
+        hosted is not None
+        and not task.from_scratch
+        and hosted.program == task.program
+        and hosted.seen in wanted[:-1]
+    )
+    fetched = routed = replayed = 0
+    if not usable:
+        before = task.log if task.from_scratch else task.log[:-1]
+        hosted, fetched = _build(task, before)
+        if not task.from_scratch:
+            hosted.engine.report()
+    assert hosted is not None
+    engine = hosted.engine
+    pending = task.log[wanted.index(hosted.seen) :]
+    for number, entry in enumerate(pending):
+        if number:
+            engine.report()
+            replayed += 1
+        routed = _apply(engine, task, entry)
+        fetched += _satisfy(engine, _lookup(task, entry.batch))
+        if engine.refused:
+            engine = hosted.engine = _reloaded(engine, _lookup(task, entry.batch))
+    hosted.seen = wanted[-1]
+    changes = engine.report()
+    file = _write_feed(task, changes)
+    snapshot = ""
+    if task.snapshot_to:
+        if engine.has_released:
+            engine = hosted.engine = trimmed(engine)
+        snapshot = f"{task.snapshot_to}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
+        write_snapshot(engine, Path(task.store) / snapshot)
+    ENGINES[place] = hosted
+    return Outcome(
+        task.partition, routed, fetched, len(changes), file, not usable, replayed, len(engine.demanded),
+        sum(map(len, engine.loaded.values())), time.perf_counter() - started, snapshot,
+    )  # fmt: skip
+
+
+def _lookup(task: Task, batch: int) -> Lookup:
+    return Lookup(Path(task.store), task.base, [e for e in task.log if e.batch <= batch])
+
+
+def _build(task: Task, log: tuple[Entry, ...]) -> tuple[_Hosted, int]:
+    """An engine as of the last of these batches, or of a snapshot not after it."""
+    deployment, code = _program(task.store, task.program)
+    engine = Engine(deployment, code)
+    known = [task.base.token, *(e.token for e in log)]
+    if task.snapshot is not None and task.snapshot.token in known and not task.from_scratch:
+        number = f"part-{task.partition:05d}-"
+        file = next(f for f in task.snapshot.files if Path(f).name.startswith(number))
+        fetched = load_snapshot(engine, Path(task.store) / file)
+        return _Hosted(engine, task.program, task.snapshot.token), fetched
+    lookup = Lookup(Path(task.store), task.base, log)
+    for query, params in lookup.demand(q.name for q in deployment.queries):
+        if partition_of(params, task.partitions) == task.partition:
+            engine.demand(query, params, True)
+    fetched = _satisfy(engine, lookup)
+    if engine.refused:
+        engine = _reloaded(engine, lookup)
+    return _Hosted(engine, task.program, log[-1].token if log else task.base.token), fetched
+
+
+def _apply(engine: Engine, task: Task, entry: Entry) -> int:
+    """Apply a batch: demand that ends, changes of what is loaded, demand that begins."""
+    table = log_of(Path(task.store) / entry.path)
+    rows = list(zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True))
+    demand = [
+        (relation.removeprefix(DEMAND), params, present)
+        for relation, params, _, _, present in rows
+        if relation.startswith(DEMAND) and partition_of(params, task.partitions) == task.partition
+    ]
+    for query, params, present in demand:
+        if not present:
+            engine.demand(query, params, False)
+    routed = engine.apply(rows)
+    for query, params, present in demand:
+        if present:
+            engine.demand(query, params, True)
+    return routed + len(demand)
+
+
+def _satisfy(engine: Engine, lookup: Lookup) -> int:
+    """Fetch what the engine needs until it needs nothing more."""
+    fetched = 0
+    while needs := engine.take_needs():
+        rows = lookup.fetch(needs)
+        fetched += len(rows)
+        engine.apply(rows)
+    return fetched
+
+
+def _reloaded(engine: Engine, lookup: Lookup) -> Engine:
+    """The same engine with everything loaded first. While its data arrives, an engine may see what the whole
+    data does not show, and refuse it; what is refused even so is a fault of the program."""
+    fresh = Engine(engine.deployment, engine.code)
+    needs = engine.everything()
+    fresh.preload(needs, lookup.fetch(needs))
+    for query, params in engine.demanded:
+        fresh.demand(query, params, True)
+    _satisfy(fresh, lookup)
+    fresh.succeed(engine)
+    return fresh
+
+
+def _write_feed(task: Task, changes: list[tuple[str, str, str, int]]) -> str:
+    if not changes:
+        return ""
+    name = f"{task.feed}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
+    columns = [list(column) for column in zip(*changes, strict=True)]
+    table = pa.table(columns, schema=FEED)
+    place = Path(task.store) / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh = place.with_name("." + place.name)
+    pq.write_table(table, fresh, compression="zstd")
+    os.replace(fresh, place)
+    return name

@@ -1,0 +1,45 @@
+"""A driver that takes all files of a directory and kills itself at a named step of a named batch.
+
+python killed_driver.py STORE CHANGES BATCH STEP
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from incoq.spark import pipeline, worker
+from incoq.spark.session import in_process
+from incoq.spark.store import Store
+
+
+def main(place: str, changes: str, batch: int, wanted: str) -> None:
+    store = Store(place)
+
+    def kill(name: str) -> None:
+        if name == wanted and store.manifest().batch + (name != "committed") == batch:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def torn(table: Any, target: Any, **options: Any) -> None:
+        """Write a file and, at the step, leave half of it."""
+        writes[0](table, target, **options)
+        kind = "feed" if "feed" in str(target) else Path(target).parent.name
+        if f"half of {kind}" == wanted and store.manifest().batch + 1 == batch:
+            os.truncate(target, os.path.getsize(target) // 2)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    writes = [pipeline.pq.write_table]
+    pipeline.pq.write_table = torn
+    assert worker.pq is pipeline.pq
+    with store.locked():
+        made = pipeline.Pipeline(store, in_process, step=kill)
+        made.run_directory(Path(changes))
+        if wanted == "compact":
+            made.compact()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

@@ -1,0 +1,152 @@
+"""Kills at every step: after a restart the results are those of an undisturbed run."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from incoq.spark.pipeline import Pipeline
+from incoq.spark.results import feed_rows
+from incoq.spark.session import in_process
+from incoq.spark.store import Store, StoreError
+from tests.spark.pipelines import WORLD, lines, pipeline, results
+
+STEPS = ["read", "half of log", "log written", "half of feed", "applied", "before commit", "committed"]
+
+
+def change_files(folder: Path) -> Path:
+    """Five batches over a few ids."""
+    rng, first = random.Random(5), 1
+    folder.mkdir()
+    for number in range(5):
+        events: list[tuple[Any, ...]] = []
+        for _ in range(20):
+            user = f"u{rng.randrange(6)}"
+            events.append(
+                rng.choice(
+                    [
+                        ("field_loc", "assign", user, rng.choice(["NYC", "Oslo"])),
+                        ("field_email", "assign", user, f"{user}@{rng.randrange(3)}"),
+                        ("member", rng.choice(["add", "remove"]), rng.choice(["s1", "g1"]), user),
+                        ("demand_nyc_fans", rng.choice(["add", "remove"]), "c1", rng.choice(["g1", "s1"])),
+                    ]
+                )
+            )
+        events += [*WORLD, ("field_email", "assign", "u1", f"u1@{number}")]  # every batch changes an answer
+        told = lines(events, first)
+        first += len(told)
+        (folder / f"{number}.jsonl").write_text("\n".join([*told, "nonsense"]))
+    return folder
+
+
+def drive(store: Store, changes: Path, batch: int, step: str) -> int:
+    script = Path(__file__).with_name("killed_driver.py")
+    command = [sys.executable, str(script), str(store.path), str(changes), str(batch), step]
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root / "src"), str(root)])
+    return subprocess.run(command, env={**os.environ, "PYTHONPATH": path}).returncode
+
+
+def feed(store: Store) -> list[tuple[Any, ...]]:
+    return sorted(feed_rows(store))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_driver_killed_at_any_step_loses_and_doubles_nothing(tmp_path: Path, step: str) -> None:
+    changes = change_files(tmp_path / "changes")
+    undisturbed = pipeline(tmp_path / "undisturbed")
+    undisturbed.run_directory(changes)
+    killed = pipeline(tmp_path / "killed").store
+    assert drive(killed, changes, 3, step) == -signal.SIGKILL
+    assert killed.manifest().batch == (3 if step == "committed" else 2)
+    assert drive(killed, changes, 0, "") == 0
+    assert results(killed) == results(undisturbed)
+    assert feed(killed) == feed(undisturbed.store)
+    assert killed.manifest().totals["events"] == undisturbed.store.manifest().totals["events"]
+    assert killed.manifest().totals["rejected"] == 5
+
+
+def test_killed_while_compacting_nothing_is_lost(tmp_path: Path) -> None:
+    changes = change_files(tmp_path / "changes")
+    made = pipeline(tmp_path)
+    made.run_directory(changes)
+    before = results(made)
+    again = Pipeline(made.store, in_process, step=lambda name: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        again.compact()
+    assert results(made) == before
+    made.compact()
+    assert results(made) == before
+    assert made.verify() == []
+    assert made.store.manifest().log == ()
+    assert sorted(p.name for p in (made.store.path / "base").iterdir()) == [
+        Path(made.store.manifest().base.path).name
+    ]
+
+
+def test_the_feed_is_kept_for_some_batches_and_its_end_is_told(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    made.run_directory(change_files(tmp_path / "changes"))
+    whole = feed(made.store)
+    made.compact(keep_feed=2)
+    assert feed(made.store) == [row for row in whole if row[4] > 3]
+    assert list(feed_rows(made.store, after=4)) == [row for row in feed_rows(made.store) if row[4] == 5]
+    with pytest.raises(StoreError, match="the feed before batch 4 is gone"):
+        list(feed_rows(made.store, after=2))
+
+
+def test_a_second_driver_is_refused(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    with (
+        made.store.locked(),
+        pytest.raises(StoreError, match=rf"is in use by process {os.getpid()} on "),
+        made.store.locked(),
+    ):
+        raise AssertionError("two drivers on one store")
+    with made.store.locked():
+        pass
+
+
+def test_a_file_is_taken_once_and_files_in_the_order_of_their_names(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    folder = tmp_path / "changes"
+    folder.mkdir()
+    (folder / "b.jsonl").write_text("\n".join(lines([("field_loc", "assign", "u1", "Oslo")], 100)))
+    (folder / "a.jsonl").write_text("\n".join(lines(WORLD)))
+    (folder / ".hidden").write_text("nonsense")
+    assert made.run_directory(folder) == 2
+    assert results(made) == []
+    assert made.run_directory(folder) == 0
+    (folder / "c.jsonl").write_text("\n".join(lines([("field_loc", "assign", "u1", "NYC")], 200)))
+    assert made.run_directory(folder) == 1
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
+
+
+def test_nothing_stored_is_a_pickle(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    made.run_batch([*lines(WORLD), "nonsense"], "a")
+    made.compact()
+    kinds = {p.suffix for p in made.store.path.rglob("*") if p.is_file()}
+    assert kinds <= {".parquet", ".json", ""}
+    for path in made.store.path.rglob("*.parquet"):
+        assert path.read_bytes()[:4] == b"PAR1"
+
+
+def test_results_can_be_read_while_the_store_is_compacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pipeline(tmp_path)
+    made.run_batch(lines(WORLD), "a")
+    old = made.store.manifest()
+    made.compact()
+    manifests = iter([old])
+    now = made.store.manifest()
+    monkeypatch.setattr(Store, "manifest", lambda self: next(manifests, now))
+    assert results(made) == [(["c1", "g1"], "a@b.org")]

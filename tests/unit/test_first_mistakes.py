@@ -1,0 +1,121 @@
+"""Each mistake that a newcomer is likely to make is answered by a message that tells what to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import incoq
+from incoq.codegen.prelude import WAYS_OUT
+from incoq.errors import CODES
+
+START = """\
+from incoq import Set, query
+
+
+class User:
+    def __init__(self, name):
+        self.name = name
+
+
+"""
+MISTAKES = {
+    "the import is missing": (
+        "@query\ndef q(s):\n    return {u for u in s}\n",
+        "`query` is not imported; begin with `from incoq import Set, query`",
+    ),
+    "the package is not imported": (
+        "@incoq.query\ndef q(s):\n    return {u for u in s}\n",
+        "begin with `import incoq`",
+    ),
+    "a decorator that incoq does not have": (
+        "import incoq\n\n@incoq.Query\ndef q(s):\n    return {u for u in s}\n",
+        "a query is marked `@incoq.query`",
+    ),
+    "a name that incoq does not have": (
+        "from incoq import Query\n",
+        "a compiled program imports Set, query, lru",
+    ),
+    "options that are not named": (
+        START + "@query('s')\ndef q(s):\n    return {u for u in s}\n",
+        "write `@query`, or `@query(demand=...",
+    ),
+    "a loop for a query": (
+        START + "@query\ndef q(s):\n    a = set()\n    for u in s:\n        a.add(u)\n    return a\n",
+        "a loop that collects is such a comprehension",
+    ),
+    "a list for an answer": (
+        START + "@query\ndef q(s):\n    return [u.name for u in s]\n",
+        "write `{...}` for `[...]`",
+    ),
+    "a sorted answer": (
+        START + "@query\ndef q(s):\n    return sorted(u.name for u in s)\n",
+        "return the set itself, and order it where it is used",
+    ),
+    "a list for a source": (
+        START + "@query\ndef q(u):\n    return {x for x in u.name}\n\nq(User([1, 2]))\n",
+        "hold the elements in a Set, a tuple or a frozenset",
+    ),
+    "a list for a parameter": (
+        START + "@query\ndef q(s):\n    return {x for x in s}\n\nq([1, 2])\n",
+        "pass a Set or a tuple for a list",
+    ),
+    "a generator for a parameter": (
+        START + "@query\ndef q(s):\n    return {x for x in s}\n\nq(x for x in (1, 2))\n",
+        "hold the elements in a Set, a tuple or a frozenset",
+    ),
+    "a misspelt field": (
+        START + "@query\ndef q(s):\n    return {u.nmae for u in s}\n\nq(Set([User('a')]))\n",
+        "nothing assigns the field `nmae`; did you mean `name`?",
+    ),
+    "a method in a condition": (
+        START + "@query\ndef q(s):\n    return {u for u in s if u.is_old()}\n",
+        "read the fields that it reads in the query itself",
+    ),
+    "a look-up by get": (
+        START + "@query\ndef q(s, m):\n    return {u for u in s if m.get(u) == 1}\n",
+        "write `m[k]`",
+    ),
+    "a dataclass": (
+        "from dataclasses import dataclass\nfrom incoq import query\n\n@dataclass\nclass U:\n    age: int\n\n"
+        "@query\ndef q(s):\n    return {u for u in s if u.age > 3}\n",
+        "use `@dataclass(eq=False)`",
+    ),
+    "a name that nothing binds": (
+        START + "@query\ndef q(s):\n    return {u.name for u in users}\n",
+        "make it a parameter",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_message_tells_what_to_do(mistake: str, tmp_path: Path) -> None:
+    text, told = MISTAKES[mistake]
+    (tmp_path / "program.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "incoq.cli", "run", "program.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert told in done.stderr
+    assert "internal error" not in done.stderr
+
+
+def test_a_set_display_needs_no_message_because_it_works() -> None:
+    text = (
+        START + "@query\ndef q(s):\n    return {x for x in s if x > 1}\n\n"
+        "s = {1, 2}\na = len(q(s))\ns.add(7)\nb = len(q(s))\n"
+    )
+    names: dict[str, object] = {}
+    exec(incoq.compile_source(text).code, names)
+    assert (names["a"], names["b"]) == (1, 2)
+
+
+def test_fields_of_other_peoples_objects_are_no_slip() -> None:
+    text = "from incoq import query\n@query\ndef q(days):\n    return {d.month for d in days}\n"
+    assert incoq.compile_source(text).notices == ()
+
+
+def test_compiled_programs_tell_the_same_way_out() -> None:
+    assert {code: CODES[code][1] for code in WAYS_OUT} == WAYS_OUT

@@ -1,0 +1,147 @@
+"""`--all`: unmarked comprehensions are kept, and mean what they mean to Python, exceptions included."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from both_ways import load, outputs
+
+import incoq
+
+PROGRAM = """
+class Member:
+    def __init__(self, name, age):
+        self.name, self.age = name, age
+    def __repr__(self):
+        return self.name
+
+class Club:
+    def __init__(self):
+        self.members, self.roles, self.limit = [], {}, 18
+    def adults(self): return {m.name for m in self.members if m.age >= self.limit}
+    def total(self): return sum(m.age for m in self.members)
+    def oldest(self): return max(m.age for m in self.members)
+    def youngest(self): return min((m.age for m in self.members), default=None)
+    def above(self, limit): return len([m for m in self.members if m.age > limit])
+    def ages(self): return len({m.age for m in self.members})
+    def chairs(self): return {m.name for m in self.members if self.roles[m] == "chair"}
+    def keys(self): return {k for k, v in self.roles.items() if v > "b"}
+    def grown_up(self): return all(m.age > 3 for m in self.members)
+    def has(self, member): return any(m is member for m in self.members)
+    def same(self, other): return {m.name for m in self.members if m.friends == other}
+    def pairs(self): return {(x.name, y.name) for x in self.members for y in self.members if x.age < y.age}
+
+QUERIES = "adults total oldest youngest ages chairs keys grown_up pairs".split()
+
+def shown(answer):
+    return sorted(map(str, answer)) if isinstance(answer, set) else answer
+
+def names(clubs): return {m.name for c in clubs for m in c.members}
+
+def main(show):
+    club = Club()
+    clubs = [club]
+    ann, bob = Member("ann", 30), Member("bob", 10)
+    asks = [getattr(club, q) for q in QUERIES]
+    asks += [lambda: club.above(20), lambda: club.has(ann), lambda: names(clubs), lambda: club.same({1})]
+    def everything():
+        for ask in asks:
+            try:
+                show(shown(ask()))
+            except Exception as error:
+                show(type(error).__name__)
+    everything()
+    club.members.append(ann); everything()
+    club.members.append(bob); everything()
+    club.roles[ann] = "chair"; everything()
+    club.roles[bob] = "b"; everything()
+    club.members.append(ann); everything()
+    bob.age = 40; everything()
+    bob.age = "old"; everything()
+    bob.age = 2.5; everything()
+    del bob.age; everything()
+    bob.age = 50; everything()
+    club.members.append(3); everything()
+    club.members.pop(); everything()
+    club.roles[bob] = None; everything()
+    del club.roles[bob]; everything()
+    club.roles[bob] = "chair"; everything()
+    ann.friends, bob.friends = {1}, {2}; everything()
+    bob.friends = {1}; everything()
+    clubs.append(None); everything()
+    clubs.pop(); everything()
+    club.limit = "x"; everything()
+    club.limit = 31; everything()
+    club.members = None; everything()
+    club.members = {ann}; everything()
+    del club.members; everything()
+    club.members = "abc"; everything()
+    club.members = [ann]; everything()
+"""
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_unmarked_comprehensions_mean_what_python_means(mode: str) -> None:
+    compiled = incoq.compile_source(PROGRAM, mode=mode, unmarked=True)
+    assert len([site for site in compiled.sites if site.faults]) == 13
+    plain: dict[str, Any] = {}
+    exec(PROGRAM, plain)
+    expected = outputs(plain)
+    assert len(expected) > 300
+    assert outputs(load(compiled.code)) == expected
+
+
+def test_the_kept_answer_is_used_where_nothing_raises() -> None:
+    compiled = incoq.compile_source(PROGRAM, unmarked=True)
+    scope = load(compiled.code)
+    club = scope["Club"]()
+    scope["add"] = None
+    club.members.append(scope["Member"]("ann", 30))
+    for query, function in compiled.support.usual.items():
+        if query.startswith(("adults", "total", "oldest", "ages", "grown")):
+
+            def evaluated(query: str = query) -> Any:
+                raise AssertionError(f"{query} was evaluated")
+
+            assert scope[function](club, evaluated) is not None
+
+
+def test_what_cannot_be_kept_is_left_as_it_is_and_said() -> None:
+    text = """
+def f(xs, ys):
+    zs = list(xs)
+    a = {z for z in zs}
+    b = {x for x in xs if x.method()}
+    c = {x for x, y in xs}
+    d = sum(x for x in xs if any(y > x for y in ys))
+    e = {x + y for x in xs for y in ys}
+    return a, b, c, d, e
+"""
+    compiled = incoq.compile_source(text, unmarked=True)
+    assert [(left.node.lineno, left.code) for left in compiled.left_out] == [
+        (4, ""), (5, "IQ202"), (6, ""), (7, "IQ209"),
+    ]  # fmt: skip
+    assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [8]
+
+
+def test_only_the_option_takes_them() -> None:
+    assert not incoq.compile_source(PROGRAM).sites
+    assert incoq.compile_source(PROGRAM).code.endswith(PROGRAM.lstrip())
+
+
+def test_the_command_takes_them(tmp_path: Path) -> None:
+    program, out = tmp_path / "program.py", tmp_path / "out.py"
+    program.write_text(
+        "def adults(club):\n    return {m for m in club if m > 17}\n"
+        "club = {1, 20}\nprint(adults(club))\nclub.add(30)\nprint(sorted(adults(club)))\n"
+    )
+    command = [sys.executable, "-m", "incoq", "compile", str(program), "--all", "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "1 comprehensions taken, 0 left as they are" in done.stderr
+    ran = subprocess.run([sys.executable, "-I", str(out)], capture_output=True, text=True)
+    assert ran.stdout == "{20}\n[20, 30]\n"
