@@ -124,8 +124,9 @@ def explain(
             click.echo(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False))
         else:
             terminal = sys.stdout.isatty()
+            color = terminal and not os.environ.get("NO_COLOR")
             width = max(60, min(os.get_terminal_size().columns, 120)) if terminal else 80
-            click.echo(explain_text(compiled, terminal, width, steps), nl=False)
+            click.echo(explain_text(compiled, color, width, steps), nl=False)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)
@@ -158,19 +159,20 @@ def verify(
 @click.option(
     "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
 )
+@UNMARKED
 @_planning
 @PROGRAM
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def profile(
     program: Path, args: tuple[str, ...], entry: str | None, html: Path | None, as_json: Path | None,
-    mode: str, strategy: str,
+    unmarked: bool, mode: str, strategy: str,
 ) -> None:  # fmt: skip
     """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
     with _reported(program):
         from incoq.compile import SEEN
         from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
 
-        profiled = ProfiledRun(_compiled(program, mode, strategy, without=SEEN))
+        profiled = ProfiledRun(_compiled(program, mode, strategy, unmarked=unmarked, without=SEEN))
         try:
             with _traced():
                 profiled.run(args, entry)

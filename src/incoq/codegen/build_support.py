@@ -17,7 +17,7 @@ from incoq.codegen.print_python import print_python
 from incoq.codegen.quote import Holes, commented, quote, quote_expr
 from incoq.codegen.render_events import EventRenderer
 from incoq.codegen.switch_classes import METHODS
-from incoq.ir.expressions import clone, name, substitute
+from incoq.ir.expressions import clone, name, names_in, substitute
 from incoq.ir.invariants import Plan
 from incoq.ir.relational import RelationalQuery
 from incoq.names import NameSupply
@@ -247,9 +247,17 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     if isinstance(node, ast.FunctionDef):
         renamed = _renamed_inner(node, changed)
         assert isinstance(renamed, ast.FunctionDef)
-        renamed.name = names[node.name]
+        if renamed.name != names[node.name]:
+            renamed = clone(renamed)
+            renamed.name = names[node.name]
         return renamed
     return _renamed_inner(node, changed)
+
+
+@cache
+def _names_of(node: ast.stmt) -> frozenset[str]:
+    """The names in a statement of the prelude, which is parsed once."""
+    return names_in(node)
 
 
 class _RenameNames(ast.NodeTransformer):
@@ -261,6 +269,8 @@ class _RenameNames(ast.NodeTransformer):
 
 
 def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    if names.keys().isdisjoint(_names_of(node)):
+        return node  # as it is in the prelude: nobody changes it
     result = _RenameNames(names).visit(clone(node))
     assert isinstance(result, ast.stmt)
     return result

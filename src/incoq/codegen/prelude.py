@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 WAYS_OUT = {  # what to do about a fault that only the run shows
-    "IQ301": "hold the elements in a Set, a tuple or a frozenset",
+    "IQ301": "hold the elements in a Set, a list or a tuple",
     "IQ302": "for a substring test write `str(x).find(y) >= 0`",
-    "IQ303": "pass a Set or a tuple for a list, and give a class a `__hash__` or `@dataclass(eq=False)`",
+    "IQ303": "give its class a `__hash__`, or use `@dataclass(eq=False)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
 }

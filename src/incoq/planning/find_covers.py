@@ -166,6 +166,8 @@ class _Search:
             case Kind.ITEM:
                 if 0 in key and new == (len(clause.args) - 1,):
                     return Step(index, Access.FORWARD, key, new)
+                if clause.watch and len(clause.args) - 1 in new:
+                    return None  # there need not be an entry
                 if 0 in key and (key == (0,) or not self.problem.indexed):
                     return Step(index, Access.SCAN, key, new, self._factor(index, key, new, Size.LARGE))
                 if not key or not self.problem.indexed:

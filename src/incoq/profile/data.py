@@ -45,7 +45,8 @@ def profile_json(compiled: Compiled, profile: Profile) -> dict[str, Any]:
                 "largest": profile.largest[i.name],
                 "sizes": profile.sizes[i.name],
             }
-            for i in compiled.plan.structures()
+            for i in compiled.plan.invariants
+            if i.name in profile.sizes
         ],
         "loops": dict(sorted(profile.blocks.items(), key=lambda item: (-item[1], item[0]))),
     }
