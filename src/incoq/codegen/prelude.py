@@ -853,7 +853,7 @@ class QueryMethod:
 
 class BoundQuery:  # a query method with its object; its text is the query's own
     __slots__ = ("__func__", "__self__")
-    __doc__ = property(lambda self: self.__func__.__doc__)  # type: ignore[assignment]
+    __doc__ = property(lambda self: self.__func__.__doc__)
 
     def __init__(self, function: Any, instance: Any) -> None:
         self.__func__, self.__self__ = function, instance
