@@ -169,9 +169,10 @@ def profile(
 ) -> None:  # fmt: skip
     """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
     with _reported(program):
+        from incoq.compile import SEEN
         from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
 
-        profiled = ProfiledRun(_compiled(program, mode, strategy, unmarked=unmarked))
+        profiled = ProfiledRun(_compiled(program, mode, strategy, unmarked=unmarked, without=SEEN))
         try:
             with _traced():
                 profiled.run(args, entry)
@@ -257,13 +258,18 @@ def _taken(compiled: Compiled) -> str:
 
 
 def _compiled(
-    program: Path, mode: str, strategy: str, quiet: bool = False, unmarked: bool = False
+    program: Path,
+    mode: str,
+    strategy: str,
+    quiet: bool = False,
+    unmarked: bool = False,
+    without: tuple[str, ...] = (),
 ) -> Compiled:
     """Compile, and show the advice about the program."""
     from incoq.compile import compile_path
     from incoq.output import left_out
 
-    compiled = compile_path(program, mode, strategy, unmarked)
+    compiled = compile_path(program, mode, strategy, unmarked, without)
     if not quiet:
         for notice in (*compiled.notices, *left_out(compiled)):
             click.echo(str(notice), err=True)

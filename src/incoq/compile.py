@@ -33,6 +33,7 @@ MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
 SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
+SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
 @dataclass(frozen=True)
@@ -96,17 +97,21 @@ def compile_source(
     without: Collection[str] = (),
     unmarked: bool = False,
 ) -> Compiled:
-    """Compile the text of one module. `without` names savings to do without, for comparison; `unmarked` takes
+    """Compile the text of one module; `without` names savings to do without, for comparison; `unmarked` takes
     comprehensions that are not marked as queries, too."""
     program = Program([parse_module(text, filename)])
     return compile_program(program, mode, strategy, without, unmarked)
 
 
 def compile_path(
-    path: Path | str, mode: str = "filtered", strategy: str = "tags", unmarked: bool = False
+    path: Path | str,
+    mode: str = "filtered",
+    strategy: str = "tags",
+    unmarked: bool = False,
+    without: Collection[str] = (),
 ) -> Compiled:
     """Compile a file, or all modules of a directory together."""
-    return compile_program(read_program(Path(path)), mode, strategy, unmarked=unmarked)
+    return compile_program(read_program(Path(path)), mode, strategy, without, unmarked)
 
 
 def compile_program(

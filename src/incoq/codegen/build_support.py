@@ -40,9 +40,7 @@ class SupportCode:
     demanded: dict[str, str]
     adopted: str | None  # in incremental mode: the sets that a query may reach
     usual: dict[str, str]  # unmarked query -> function(params, original) giving what Python gives
-    guards: dict[
-        str, tuple[str, ...]
-    ]  # field -> the tags, of which none holds an object that concerns nobody
+    guards: dict[str, tuple[str, ...]]  # field -> tags, of which none holds an object that concerns nobody
     maintained: str  # the class whose `add` and `discard` maintain the queries
 
 

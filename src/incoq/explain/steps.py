@@ -85,7 +85,7 @@ def _planned(compiled: Compiled, mode: str, counting: bool) -> Plan:
     """The plan that another choice of options would have given, up to names."""
     plan = compiled.plan
     names = NameSupply(compiled.program.identifiers() - {"Set"})
-    without = frozenset() if counting else frozenset({"counts"})
+    without = plan.without if counting else plan.without | {"counts"}
     return define_invariants(list(plan.queries), mode, plan.strategy, names, without, plan.only_adds)
 
 
