@@ -183,11 +183,13 @@ def _plain(value: Any) -> Any:
 
 def write_tables(
     spark: Any, folder: Path, deployment: Deployment, mapping: Mapping | None, place: Path
-) -> None:
+) -> dict[str, int]:
     """Write the tables of a directory as a base."""
     tables = find_tables(folder, deployment, mapping)
     frames = {name: read_table(spark, path) for name, path in tables.items()}
-    write_frames(spark, frames, deployment, mapping, place, small=sum(map(_size, tables.values())) < _SMALL)
+    return write_frames(
+        spark, frames, deployment, mapping, place, small=sum(map(_size, tables.values())) < _SMALL
+    )
 
 
 def write_frames(
@@ -197,14 +199,23 @@ def write_frames(
     mapping: Mapping | None,
     place: Path,
     small: bool = False,
-) -> None:
-    """Write DataFrames as a base: relations by their names, or mapped tables by theirs."""
+) -> dict[str, int]:
+    """Write DataFrames as a base: relations by their names, or mapped tables by theirs.
+
+    Rows without an owner are left out; how many there were of which relation.
+    """
     relations = mapped_frames(mapping, frames) if mapping else frames.items()
     rows = spark.createDataFrame([], SCHEMA)
+    ownerless: dict[str, int] = {}
+    spark.sparkContext.setJobDescription("incoq bootstrap: look for rows without an owner")
     for relation, frame in relations:
         rows = rows.unionByName(encode(frame, relation, deployment))
+        if not relation.startswith(DEMAND) and relation not in deployment.globals:
+            missing = frame.where(frame[0].isNull()).count()
+            ownerless[relation] = ownerless.get(relation, 0) + missing
     spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
     write_base(rows, place, small)
+    return ownerless
 
 
 def _size(path: Path) -> int:
