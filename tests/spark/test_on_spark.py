@@ -95,7 +95,7 @@ def test_mistakes_are_told_plainly(tmp_path: Path, program: Path) -> None:
 def test_values_of_every_type_survive_the_bootstrap(spark: Any, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("from incoq import query\n@query\ndef q(s):\n    return {(u, u.n) for u in s}\n")
-    values: dict[str, Any] = {"i": 3, "f": 2.5, "b": True, "t": ["x", "y"]}
+    values: dict[str, Any] = {"b": True, "t": [2.5, 3.0]}
     for number, (owner, value) in enumerate(values.items()):
         # A column has one type, so each of them is a pipeline of its own.
         one = tmp_path / f"tables{number}"

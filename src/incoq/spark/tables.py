@@ -204,18 +204,20 @@ def write_frames(
 
     Rows without an owner are left out; how many there were of which relation.
     """
+    from pyspark.sql import functions as f
+
     relations = mapped_frames(mapping, frames) if mapping else frames.items()
     rows = spark.createDataFrame([], SCHEMA)
-    ownerless: dict[str, int] = {}
-    spark.sparkContext.setJobDescription("incoq bootstrap: look for rows without an owner")
+    owners = spark.createDataFrame([], "rel string, owner string")
     for relation, frame in relations:
         rows = rows.unionByName(encode(frame, relation, deployment))
         if not relation.startswith(DEMAND) and relation not in deployment.globals:
-            missing = frame.where(frame[0].isNull()).count()
-            ownerless[relation] = ownerless.get(relation, 0) + missing
+            owners = owners.union(frame.select(f.lit(relation), frame[0]))
+    spark.sparkContext.setJobDescription("incoq bootstrap: look for rows without an owner")
+    missing = owners.where("owner is null").groupBy("rel").count().collect()
     spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
     write_base(rows, place, small)
-    return ownerless
+    return {row["rel"]: row["count"] for row in missing}
 
 
 def _size(path: Path) -> int:
