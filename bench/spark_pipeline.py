@@ -158,7 +158,7 @@ def timed(action: Callable[[], object]) -> dict[str, float]:
 
 
 def medians(runs: list[Run], turns: int, action: Callable[[Run], dict[str, float]]) -> list[dict[str, float]]:
-    """The runs take turns, so that a slow spell of the machine falls on all alike; the first does not count."""
+    """The runs take turns, so that a slow spell of the machine falls on all alike; the first is left out."""
     found: list[list[dict[str, float]]] = [[] for _ in runs]
     for turn in range(turns + 1):
         for number, run in enumerate(runs):
