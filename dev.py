@@ -6,6 +6,7 @@
     python3 dev.py lint            ruff check, ruff format --check, mypy --strict
     python3 dev.py fix             let ruff mend and format what it can
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
+    python3 dev.py bench --hand-written [ARGS]    generated beside hand-written code, for six programs
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
     python3 dev.py streams [ARGS]  random streams through the Spark pipeline; --help lists its options
     python3 dev.py spark-bench     the benchmark of the pipeline; --help lists its options
@@ -110,6 +111,12 @@ def docs(args: list[str]) -> int:
     return failed
 
 
+def bench(args: list[str]) -> int:
+    if "--hand-written" in args:
+        return run("bench.hand_written", *(a for a in args if a != "--hand-written"))
+    return run("bench.running_example", *args)
+
+
 def demo(args: list[str]) -> int:
     """The compiled program first; pyspark is installed only then, being large."""
     failed = run("examples.demo", *args)
@@ -122,7 +129,7 @@ TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the ex
     "test": ("test", test),
     "lint": ("test", lambda args: lint()),
     "fix": ("test", lambda args: run("ruff", "check", "--fix", ".") | run("ruff", "format", ".")),
-    "bench": ("", lambda args: run("bench.running_example", *args)),
+    "bench": ("", bench),
     "docs": ("docs", docs),
     "streams": ("test", lambda args: run("incoq.testing.spark_streams", *args)),
     "spark-bench": ("spark", lambda args: run("bench.spark_pipeline", *args)),

@@ -97,7 +97,7 @@ def main() -> int:
     Console().print(table)
     print("lines: Python lines run for one query or update, each turn of a loop counted")
     print("extra entries: what the compiled program stores beside the data")
-    print("next: .venv/bin/incoq explain examples/running_example.py")
+    print("next: .venv/bin/incoq explain examples/running_example.py --html explain.html")
     return 0 if all(shown["log"] == expected for shown in played.values()) else 1
 
 

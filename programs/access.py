@@ -7,6 +7,8 @@ checked on few objects at a time, so its query is demanded by the object alone.
 import random
 import sys
 
+from shared.rbac_names import Names, require
+
 from incoq import Set, query
 
 OBJS = Set()
@@ -66,12 +68,6 @@ def allowing_roles(session, op, obj):
 def assigned_roles(user):
     """The roles that the user has."""
     return {r for r in ROLES if (user, r) in UR}
-
-
-def require(precondition):
-    """Every function is defined only where its precondition holds."""
-    if not precondition:
-        raise ValueError("the precondition does not hold")
 
 
 def add_user(user):
@@ -165,20 +161,6 @@ def drop_active_role(user, session, role):
 def check_access(session, op, obj):
     require(session in SESSIONS and op in OPS and obj in OBJS)
     return bool(allowing_roles(session, op, obj))
-
-
-class Names:
-    """What the workload draws from; everything drawn may or may not exist at the time."""
-
-    def __init__(self, rng, size):
-        self.rng, self.size, self.sessions = rng, size, 0
-
-    def one(self, letter):
-        return f"{letter}{self.rng.randrange(self.size)}"
-
-    def new_session(self):
-        self.sessions += 1
-        return f"s{self.sessions}"
 
 
 def step(rng, names):

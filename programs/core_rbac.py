@@ -7,6 +7,8 @@ functions of the standard; the functions keep every relation free of what no lon
 import random
 import sys
 
+from shared.rbac_names import Names, require
+
 from incoq import Set, query
 
 OBJS = Set()
@@ -118,12 +120,6 @@ def user_operations_on_object(user, obj):
     return {op for r in ROLES for op in OPS if (user, r) in UR if (op, obj, r) in PR}
 
 
-def require(precondition):
-    """Every function is defined only where its precondition holds."""
-    if not precondition:
-        raise ValueError("the precondition does not hold")
-
-
 def add_user(user):
     require(user not in USERS)
     USERS.add(user)
@@ -215,20 +211,6 @@ def drop_active_role(user, session, role):
 def check_access(session, op, obj):
     require(session in SESSIONS and op in OPS and obj in OBJS)
     return bool(allowing_roles(session, op, obj))
-
-
-class Names:
-    """What the workload draws from; everything drawn may or may not exist at the time."""
-
-    def __init__(self, rng, size):
-        self.rng, self.size, self.sessions = rng, size, 0
-
-    def one(self, letter):
-        return f"{letter}{self.rng.randrange(self.size)}"
-
-    def new_session(self):
-        self.sessions += 1
-        return f"s{self.sessions}"
 
 
 def step(rng, names):

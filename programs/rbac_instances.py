@@ -7,13 +7,9 @@ instance can adopt the roles or the permissions of another, and from then on bot
 import random
 import sys
 
+from shared.rbac_names import Names, require
+
 from incoq import Set, query
-
-
-def require(precondition):
-    """Every function is defined only where its precondition holds."""
-    if not precondition:
-        raise ValueError("the precondition does not hold")
 
 
 class RBAC:
@@ -242,20 +238,6 @@ class RBAC:
         """From now on, roles and permissions of its own, as they are now."""
         self.ROLES = Set(self.ROLES)
         self.PR = Set(self.PR)
-
-
-class Names:
-    """What the workload draws from; everything drawn may or may not exist at the time."""
-
-    def __init__(self, rng, size):
-        self.rng, self.size, self.sessions = rng, size, 0
-
-    def one(self, letter):
-        return f"{letter}{self.rng.randrange(self.size)}"
-
-    def new_session(self):
-        self.sessions += 1
-        return f"s{self.sessions}"
 
 
 def step(rng, names, rbac):

@@ -103,17 +103,24 @@ def commands() -> list[nodes.Node]:
 
     from incoq.cli import main
 
-    shown: list[nodes.Node] = []
-    context = click.Context(main, info_name="incoq")
-    for name in main.list_commands(context):
-        command = main.get_command(context, name)
-        assert command is not None
-        section = nodes.section(ids=[f"incoq-{name}"])
-        section += nodes.title("", "", nodes.literal("", f"incoq {name}"))
-        with click.Context(command, info_name=f"incoq {name}", max_content_width=90) as inner:
-            section += code(command.get_help(inner))
-        shown.append(section)
-    return shown
+    def below(group: click.Group, words: str) -> list[nodes.Node]:
+        shown: list[nodes.Node] = []
+        context = click.Context(group, info_name=words)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            line = f"{words} {name}"
+            if isinstance(command, click.Group):
+                shown += below(command, line)
+                continue
+            section = nodes.section(ids=[line.replace(" ", "-")])
+            section += nodes.title("", "", nodes.literal("", line))
+            with click.Context(command, info_name=line, max_content_width=90) as inner:
+                section += code(command.get_help(inner))
+            shown.append(section)
+        return shown
+
+    return below(main, "incoq")
 
 
 def table(header: list[str], rows: list[list[str]]) -> nodes.Node:

@@ -24,8 +24,8 @@ PASS_ARGUMENTS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
 def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose what is maintained."""
     command = click.option(
-        "--strategy", type=click.Choice(["tags", "first-clause"]), default="tags", show_default=True,
-        help="How demand is propagated in filtered mode.",
+        "--strategy", type=click.Choice(["tags", "first-clause", "join", "auto"]), default="tags",
+        show_default=True, help="How demand is propagated in filtered mode.",
     )(command)  # fmt: skip
     return click.option(
         "--mode", type=click.Choice(["filtered", "incremental"]), default="filtered", show_default=True,
@@ -124,8 +124,9 @@ def explain(
             click.echo(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False))
         else:
             terminal = sys.stdout.isatty()
+            color = terminal and not os.environ.get("NO_COLOR")
             width = max(60, min(os.get_terminal_size().columns, 120)) if terminal else 80
-            click.echo(explain_text(compiled, terminal, width, steps), nl=False)
+            click.echo(explain_text(compiled, color, width, steps), nl=False)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)
@@ -158,18 +159,20 @@ def verify(
 @click.option(
     "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
 )
+@UNMARKED
 @_planning
 @PROGRAM
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def profile(
     program: Path, args: tuple[str, ...], entry: str | None, html: Path | None, as_json: Path | None,
-    mode: str, strategy: str,
+    unmarked: bool, mode: str, strategy: str,
 ) -> None:  # fmt: skip
     """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
     with _reported(program):
+        from incoq.compile import SEEN
         from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
 
-        profiled = ProfiledRun(_compiled(program, mode, strategy))
+        profiled = ProfiledRun(_compiled(program, mode, strategy, unmarked=unmarked, without=SEEN))
         try:
             with _traced():
                 profiled.run(args, entry)
@@ -255,13 +258,18 @@ def _taken(compiled: Compiled) -> str:
 
 
 def _compiled(
-    program: Path, mode: str, strategy: str, quiet: bool = False, unmarked: bool = False
+    program: Path,
+    mode: str,
+    strategy: str,
+    quiet: bool = False,
+    unmarked: bool = False,
+    without: tuple[str, ...] = (),
 ) -> Compiled:
     """Compile, and show the advice about the program."""
     from incoq.compile import compile_path
     from incoq.output import left_out
 
-    compiled = compile_path(program, mode, strategy, unmarked)
+    compiled = compile_path(program, mode, strategy, unmarked, without)
     if not quiet:
         for notice in (*compiled.notices, *left_out(compiled)):
             click.echo(str(notice), err=True)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
+from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses
 from incoq.codegen.find_private import find_private
+from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
@@ -29,7 +30,10 @@ from incoq.names import NameSupply
 from incoq.relational.flatten_query import flatten_query
 
 MODES = ("filtered", "incremental")
-STRATEGIES = ("tags", "first-clause")
+STRATEGIES = ("tags", "first-clause", "join", "auto")
+# What may be left out to see what it brings; answers and costs stay as they are.
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
+SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Compiled:
 
     def extra_space(self, namespace: Mapping[str, Any]) -> int:
         """Additional space as the paper counts it: elements of sets, keys and image sets of maps."""
-        return sum(self.space_of(i, namespace) for i in self.plan.invariants)
+        return sum(self.space_of(i, namespace) for i in self.plan.structures())
 
     def space_of(self, invariant: Invariant, namespace: Mapping[str, Any]) -> int:
         """The part of it that one structure takes."""
@@ -90,36 +94,41 @@ def compile_source(
     filename: str = "<string>",
     mode: str = "filtered",
     strategy: str = "tags",
-    counting: bool = True,
+    without: Collection[str] = (),
     unmarked: bool = False,
 ) -> Compiled:
-    """Compile the text of one module; `unmarked` takes comprehensions that are not marked as queries, too."""
+    """Compile the text of one module; `without` names savings to do without, for comparison; `unmarked` takes
+    comprehensions that are not marked as queries, too."""
     program = Program([parse_module(text, filename)])
-    return compile_program(program, mode, strategy, counting, unmarked)
+    return compile_program(program, mode, strategy, without, unmarked)
 
 
 def compile_path(
-    path: Path | str, mode: str = "filtered", strategy: str = "tags", unmarked: bool = False
+    path: Path | str,
+    mode: str = "filtered",
+    strategy: str = "tags",
+    unmarked: bool = False,
+    without: Collection[str] = (),
 ) -> Compiled:
     """Compile a file, or all modules of a directory together."""
-    return compile_program(read_program(Path(path)), mode, strategy, unmarked=unmarked)
+    return compile_program(read_program(Path(path)), mode, strategy, without, unmarked)
 
 
 def compile_program(
     program: Program,
     mode: str = "filtered",
     strategy: str = "tags",
-    counting: bool = True,
+    without: Collection[str] = (),
     unmarked: bool = False,
 ) -> Compiled:
     """Run all passes in order."""
-    if mode not in MODES or strategy not in STRATEGIES:
-        raise ValueError(f"mode is one of {MODES}, strategy one of {STRATEGIES}")
+    if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
+        raise ValueError(f"mode is one of {MODES}, strategy one of {STRATEGIES}, without of {SAVINGS}")
     limit, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, 20_000))
     gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
-        return _compile(program, mode, strategy, counting, unmarked)
+        return _compile(program, mode, strategy, frozenset(without), unmarked)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
@@ -128,7 +137,7 @@ def compile_program(
             gc.enable()
 
 
-def _compile(program: Program, mode: str, strategy: str, counting: bool, unmarked: bool) -> Compiled:
+def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
@@ -145,16 +154,27 @@ def _compile(program: Program, mode: str, strategy: str, counting: bool, unmarke
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, counting, only_adds(trees, private))
+    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)
     tracked = _tracked(plan, makes_lists(trees, private))
-    support = build_support(plan, supply, "list" in tracked)
+    switches = "classes" not in without and may_switch_classes(program)
+    support = build_support(plan, supply, "list" in tracked, switches)
+    bound = bound_companions(trees)
     modules = tuple(
-        rewrite_module(m, [s for s in sites if s.module is m and s.node], support, supply, tracked, private)
+        rewrite_module(
+            m,
+            [s for s in sites if s.module is m and s.node],
+            support,
+            supply,
+            tracked,
+            private,
+            without,
+            bound,
+        )
         for m in program.modules
     )
     return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))

@@ -87,7 +87,7 @@ CODES: dict[str, tuple[str, str]] = {
     ),
     "IQ301": (
         "a query reached something that can be iterated but not maintained",
-        "hold the elements in a Set, a tuple or a frozenset",
+        "hold the elements in a Set, a list or a tuple",
     ),
     "IQ302": (
         "a query reached a string where a set was expected",
@@ -95,7 +95,7 @@ CODES: dict[str, tuple[str, str]] = {
     ),
     "IQ303": (
         "a value that cannot be a dict key reached a place where it must be one",
-        "pass a Set or a tuple for a list, and give a class a `__hash__` or `@dataclass(eq=False)`",
+        "give its class a `__hash__`, or use `@dataclass(eq=False)`",
     ),
     "IQ304": (
         "a live view was iterated across an update that changed it",

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from incoq.compile import MODES, Compiled, compile_source
+from incoq.compile import MODES, SEEN, Compiled, compile_source
 from incoq.errors import CompileError
 from incoq.explain.costs import demand_cost, update_costs
 from incoq.growth_counting import HEAP, CountedCode, CountedProgram
@@ -171,7 +171,7 @@ def check_program(
     report = Report(path.stem)
     for mode in modes:
         try:
-            compiled = compile_source(together, str(path), mode=mode)
+            compiled = compile_source(together, str(path), mode=mode, without=SEEN)
         except CompileError as error:
             report.notes.append(f"{mode}: refused, {error.code}")
             continue

@@ -5,7 +5,7 @@ The support code is instrumented as a tree, before it is compiled:
 Before:    for celeb in demand_nyc_fans_2_1.get(group, ()):  # #demand.1{2=group}
                ...
 After:     for celeb in visited(demand_nyc_fans_2_1.get(group, ()), '#demand.1{2=group}'):
-               TALLY[0] += 1
+               tally[7] += 1
                ...
 
 An iteration of a loop or of a comprehension counts one, `list(s)` and its like count the size of `s`, and an
@@ -20,7 +20,7 @@ import heapq
 import io
 import sys
 import tokenize
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,9 +29,10 @@ from typing import Any
 from incoq.codegen.build_package import names_needed, standalone_support
 from incoq.codegen.render_events import ADOPTS
 from incoq.compile import Compiled
+from incoq.counting import count_loops
 from incoq.invariants.event_costs import ADOPTED
 
-TALLY, VISITED, STEPS, BULK = (f"_growth_{word}" for word in ("tally", "visited", "steps", "bulk"))
+TALLY, VISITED, BULK = (f"_growth_{word}" for word in ("tally", "visited", "bulk"))
 _LINEAR = frozenset(
     {"list", "tuple", "set", "frozenset", "sorted", "dict", "sum", "min", "max", "any", "all"}
 )
@@ -60,6 +61,19 @@ class Phase:
         return self.iterations[kind] / self.events[kind]
 
 
+class Tally:
+    """Takes the counters of all loops, `tally[n] += 1`, as one."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def __getitem__(self, loop: int) -> int:
+        return 0
+
+    def __setitem__(self, loop: int, more: int) -> None:
+        self.total += more
+
+
 class CountedCode:
     """The code of a compiled program of one module, the support code instrumented."""
 
@@ -67,8 +81,10 @@ class CountedCode:
         self.compiled = compiled
         (self.module,) = compiled.modules
         text = standalone_support(compiled.program, compiled.support)
-        tree = _Counting(_factors(text)).visit(ast.parse(text))
-        self.support = compile(ast.fix_missing_locations(tree), "<counted support>", "exec")
+        tree = ast.parse(text)
+        _Counting(_factors(text)).visit(tree)
+        count_loops(tree, TALLY)
+        self.support = compile(tree, "<counted support>", "exec")
         self.program = compile(self.module.text, self.module.module.filename, "exec")
 
 
@@ -77,7 +93,7 @@ class CountedProgram:
 
     def __init__(self, code: CountedCode) -> None:
         self.compiled = code.compiled
-        self.tally = [0]
+        self.tally = Tally()
         self.phase = Phase()
         self._depth = 0
         support = self._support(code)
@@ -105,7 +121,6 @@ class CountedProgram:
             "__name__": "support",
             TALLY: self.tally,
             VISITED: self._visited,
-            STEPS: self._steps,
             BULK: self._bulk,
         }
         exec(code.support, namespace)
@@ -115,10 +130,10 @@ class CountedProgram:
         for query, function in support.ask.items():
             namespace[function] = self._counted(namespace[function], self._asking(query, namespace))
         for cls, methods, kind in (
-            ("Set", ("add", "discard"), SETS),
-            ("Dict", ("__setitem__", "__delitem__"), DICTS),
+            (support.maintained, ("add", "discard"), SETS),
+            (support.names["Dict"], ("__setitem__", "__delitem__"), DICTS),
         ):
-            made = namespace[support.names[cls]]
+            made = namespace[cls]
             for method in methods:
                 setattr(made, method, self._counted(getattr(made, method), _always(kind)))
         return namespace
@@ -141,7 +156,7 @@ class CountedProgram:
             if self._depth:
                 return function(*args)
             kind(True)
-            before = self.tally[0]
+            before = self.tally.total
             self._depth += 1
             try:
                 return function(*args)
@@ -149,7 +164,7 @@ class CountedProgram:
                 self._depth -= 1
                 event, phase = kind(False), self.phase
                 phase.events[event] = phase.events.get(event, 0) + 1
-                spent = self.tally[0] - before
+                spent = self.tally.total - before
                 phase.iterations[event] = phase.iterations.get(event, 0) + spent
 
         return counted
@@ -162,18 +177,13 @@ class CountedProgram:
     def _met(self, factor: str, size: int) -> None:
         self.phase.sizes[factor] = max(self.phase.sizes.get(factor, 1), size)
 
-    def _steps(self, iterable: Iterable[Any]) -> Iterator[Any]:
-        for item in iterable:
-            self.tally[0] += 1
-            yield item
-
     def _bulk(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
         if args and hasattr(args[0], "__len__"):
             size = len(args[0])
             if function in (heapq.heappush, heapq.heappop):
                 self._met(HEAP, size)
                 size = size.bit_length()
-            self.tally[0] += size
+            self.tally.total += size
         return function(*args, **named)
 
 
@@ -191,17 +201,6 @@ class _Counting(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
         node.iter = _call(VISITED, node.iter, ast.Constant(self.factors.get(node.lineno, "")))
-        node.body = [*_tick(), *node.body]
-        return node
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        node.body = [*_tick(), *node.body]
-        return node
-
-    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        self.generic_visit(node)
-        node.iter = _call(STEPS, node.iter)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -220,10 +219,6 @@ def _always(kind: str) -> Callable[[bool], str]:
 
 def _call(function: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(function, ast.Load()), list(args), [])
-
-
-def _tick() -> list[ast.stmt]:
-    return ast.parse(f"{TALLY}[0] += 1").body
 
 
 def _factors(text: str) -> dict[int, str]:

@@ -15,6 +15,10 @@ class NameSupply:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
 
+    def __copy__(self) -> NameSupply:
+        """Another supply that goes on from here by itself."""
+        return NameSupply(self._taken)
+
     def fresh(self, prefix: str) -> str:
         candidate, number = prefix, 1
         while candidate in self._taken or candidate in _BUILTINS or keyword.iskeyword(candidate):

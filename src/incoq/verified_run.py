@@ -41,7 +41,7 @@ class VerifiedRun:
         self.compiled, self.every = compiled, every
         self.program = LoadedProgram(compiled)
         self.events = self.checks = self.answers = self._depth = 0
-        self.largest = dict.fromkeys((i.name for i in compiled.plan.invariants), 0)
+        self.largest = dict.fromkeys((i.name for i in compiled.plan.structures()), 0)
         self.failure: VerificationError | None = None
         namespace = self.program.support.__dict__
         self.checker = Checker(compiled, namespace, limit=math.inf)
@@ -88,7 +88,7 @@ class VerifiedRun:
         names = [n for table in tables for n in table.values()] + [support.setattr_, support.delattr_]
         for name in names:
             namespace[name] = self._wrapped(namespace[name], name)
-        set_class = namespace[support.names["Set"]]
+        set_class = namespace[support.maintained]
         for method in ("add", "discard"):
             setattr(set_class, method, self._wrapped(getattr(set_class, method), f"Set.{method}"))
 

@@ -77,7 +77,7 @@ class Checker:
         self._answers: dict[str, dict[Any, Any]] = {}  # recomputed, innermost queries first
         demand = {q.name: compiled.plan.result_of(q.name).name for q in compiled.plan.queries}
         self._steps = Steps(namespace, self.values, demand, self._answers, self._reachable)
-        self._checks = [self._check_of(i) for i in compiled.plan.invariants]
+        self._checks = [self._check_of(i) for i in compiled.plan.structures()]
 
     def check(self) -> None:
         """Compare every structure with its definition."""
@@ -102,7 +102,7 @@ class Checker:
             empty = set
         expected: list[Any] = [None]
         step = self._emit(invariant, expected, make_answer)
-        for make in reversed(self._steps.of(invariant)):
+        for make in reversed(self._steps.of(self.compiled.plan.expanded(invariant))):
             step = make(step)
 
         def check() -> None:
@@ -196,7 +196,7 @@ class Checker:
         """Everything that the structures and the listed objects lead to."""
         if self._world is None:
             start = list(self._objects)
-            for invariant in self.compiled.plan.invariants:
+            for invariant in self.compiled.plan.structures():
                 if any(c.relation.kind in NESTED for c in invariant.clauses):
                     continue  # holds computed values, which no index knows
                 structure, width = self.namespace[invariant.name], len(invariant.head) - invariant.key

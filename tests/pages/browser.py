@@ -87,6 +87,7 @@ class Browser:
 
     def open(self, page: Path, width: int, height: int = 900, dark: bool = False) -> None:
         """Load a file in a window of this size and wait until it is there."""
+        self._go("about:blank")  # what the last page still does is no concern of the next
         self.faults.clear()
         self.requests.clear()
         phone = width < 600
@@ -99,11 +100,11 @@ class Browser:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self.call("Page.navigate", url=page.resolve().as_uri())
-        while (
-            self.evaluate("document.readyState") != "complete"
-            or self.evaluate("location.href") == "about:blank"
-        ):
+        self._go(page.resolve().as_uri())
+
+    def _go(self, address: str) -> None:
+        self.call("Page.navigate", url=address)
+        while self.evaluate("location.href + document.readyState") != f"{address}complete":
             pass
 
     def evaluate(self, script: str) -> Any:

@@ -154,7 +154,7 @@ def test_an_edge_shows_its_filtered_relation_when_pointed_at_or_tapped(
     place.write_text(page_of(RUNNING), encoding="utf-8")
     browser.open(place, 1280)
     for event in ("pointerenter", "click", "focus"):
-        for key, shown in (("nyc_fans-1", "fil_member_1 = "), ("nyc_fans-2", "fil_member_2 = ")):
+        for key, shown in (("nyc_fans-3", "fil_member_1 = "), ("nyc_fans-4", "fil_member_2 = ")):
             browser.evaluate(
                 f"document.querySelector('[data-edge=\"{key}\"]').dispatchEvent(new Event('{event}'))"
             )
@@ -187,3 +187,18 @@ def test_steps_are_on_the_page_when_asked_for() -> None:
     shown = _Reader(explain_html(compiled, steps=True))
     assert "steps" in shown.ids
     assert "tag sets follow demand" in shown.text
+
+
+def test_a_pattern_is_one_edge_to_all_its_variables() -> None:
+    text = "from incoq import query\n@query\ndef q(s):\n    return {(a, c) for (a, (b, c)) in s if b > 1}\n"
+    page = explain_html(incoq.compile_source(text))
+    edges = re.findall(r'<g class="edge [^"]*"[^>]*data-edge="q-2".*?</g>', page, re.DOTALL)
+    assert len(edges) == 1
+    assert edges[0].count("marker-end") == 3
+    assert "<code>s → a, b, c</code>" in page
+
+
+def test_a_directory_is_named_by_itself(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text("x = 1\n", encoding="utf-8")
+    assert f"<h1>{tmp_path} (2 modules)</h1>" in explain_html(incoq.compile_path(tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,10 +26,14 @@ assert ("incoq" in sys.modules) is bool(%d), "the output needs no incoq"
 """
 
 
-def printed(folder: Path, original: bool) -> str:
+# Indices over all data bring the maps of these before the conditions of the others, which is refused (IQ301).
+NOT_TOGETHER = {"incremental": {"ra_token.py", "sk_token.py"}, "filtered": set[str]()}
+
+
+def printed(folder: Path, scripts: list[str], original: bool) -> str:
     path = str(Path(incoq.__file__).parents[1]) if original else ""
     run = subprocess.run(
-        [sys.executable, "-s", "-c", RUN_ALL % original, str(folder), *SCRIPTS],
+        [sys.executable, "-s", "-c", RUN_ALL % original, str(folder), *scripts],
         capture_output=True,
         text=True,
         env={"PYTHONPATH": path, "PYTHONHASHSEED": "0"},
@@ -37,17 +42,17 @@ def printed(folder: Path, original: bool) -> str:
     return run.stdout
 
 
-@pytest.fixture(scope="module")
-def expected() -> str:
-    return printed(FOLDER, True)
-
-
 @pytest.mark.parametrize("mode", ["filtered", "incremental"])
-def test_the_compiled_directory_prints_what_the_originals_print(
-    mode: str, expected: str, tmp_path: Path
-) -> None:
-    for name, text in package_files(compile_path(FOLDER, mode)).items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert {*SCRIPTS, "simulator.py"} < {p.name for p in tmp_path.iterdir()}
-    assert printed(tmp_path, False) == expected
-    assert all(f"{script}\n" in expected for script in SCRIPTS)
+def test_the_compiled_directory_prints_what_the_originals_print(mode: str, tmp_path: Path) -> None:
+    scripts = [script for script in SCRIPTS if script not in NOT_TOGETHER[mode]]
+    source, output = tmp_path / "source", tmp_path / "output"
+    source.mkdir()
+    output.mkdir()
+    for name in ("simulator.py", *scripts):
+        shutil.copy(FOLDER / name, source / name)
+    for name, text in package_files(compile_path(source, mode)).items():
+        (output / name).write_text(text, encoding="utf-8")
+    assert {*scripts, "simulator.py"} < {p.name for p in output.iterdir()}
+    expected = printed(source, scripts, True)
+    assert all(f"{script}\n" in expected for script in scripts)
+    assert printed(output, scripts, False) == expected

@@ -9,7 +9,11 @@ import pytest
 from incoq.growth import SIZES, check_program, table, worlds_of
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
-ALL = sorted(p for p in PROGRAMS.rglob("*.py") if p.name != "simulator.py" and p.parent.name != "growth")
+ALL = sorted(
+    p
+    for p in PROGRAMS.rglob("*.py")
+    if p.name != "simulator.py" and p.parent.name not in ("growth", "shared")
+)
 DEAR = {
     "rbac_instances",
     "core_rbac",

@@ -8,7 +8,9 @@ import io
 import itertools
 import math
 import operator
+import os
 import random
+import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -27,7 +29,7 @@ SEEDS = (1, 2, 3)
 NAMES = sorted(
     str(path.relative_to(PROGRAMS).with_suffix(""))
     for path in PROGRAMS.rglob("*.py")
-    if path.name != "simulator.py" and path.parent.name != "growth"
+    if path.name != "simulator.py" and path.parent.name not in ("growth", "shared")
 )
 MUTEX = ("distributed/la_mutex", "distributed/ra_mutex")
 RBAC = ("core_rbac", "access")
@@ -36,8 +38,9 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(autouse=True)
-def _simulator_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A program of the folder `distributed`, run as a script, finds the simulator beside it."""
+def _helpers_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A program that is run as a script finds the simulator, or what is shared, beside it."""
+    monkeypatch.syspath_prepend(str(PROGRAMS))
     monkeypatch.syspath_prepend(str(PROGRAMS / "distributed"))
     yield
     sys.modules.pop("simulator", None)
@@ -89,6 +92,35 @@ def test_a_compiled_program_needs_no_incoq(name: str) -> None:
     for mode in MODES:
         names = compiled(name, mode).co_names
         assert "incoq" not in names, f"{path.name} in mode {mode}"
+
+
+SMALL = {"core_rbac": (1, 3, 12), "rbac_instances": (1, 3, 12, 2), "access": (1, 3, 40)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verifying_a_program_finds_no_difference(name: str) -> None:
+    args = [str(a) for a in SMALL.get(name, (1,))]
+    for mode in MODES:
+        command = [
+            "-m",
+            "incoq.cli",
+            "verify",
+            "--mode",
+            mode,
+            "--every",
+            "10",
+            f"{PROGRAMS / name}.py",
+            *args,
+        ]
+        run = subprocess.run(
+            [sys.executable, *command],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(incoq.__file__).parents[1])},
+        )
+        assert run.returncode == 0, run.stderr
+        assert "verify: no differences" in run.stderr
+        assert "refused" not in run.stderr
 
 
 # -- social queries, JQL, WiFi, authorization ------------------------------------------------------

@@ -72,3 +72,13 @@ def test_demand_parameters_that_do_not_suffice_are_not_advised() -> None:
     with pytest.raises(incoq.CompileError) as refused:
         incoq.compile_source(FANS.format(options='(demand="group")'))
     assert refused.value.code == "IQ207"
+
+
+def test_a_parameter_that_only_a_condition_equates_with_a_pattern_is_not_left_out_of_demand() -> None:
+    text = (
+        "from incoq import query\n@query{}\ndef of(received, n):\n"
+        "    return {{p for (kind, m, p) in received if m == n}}\n"
+    )
+    assert not [n for n in notices(text.replace("{}", "")) if "would also work" in n]
+    with pytest.raises(incoq.CompileError):
+        incoq.compile_source(text.format('(demand="received")'))

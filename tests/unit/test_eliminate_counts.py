@@ -87,4 +87,4 @@ def test_answers_are_the_same_with_and_without_elimination(mode: str) -> None:
     expected = run_plain(text)
     assert len(expected) == 40
     assert run_compiled(text, mode) == expected
-    assert run_compiled(text, mode, counting=False) == expected
+    assert run_compiled(text, mode, without=["counts"]) == expected

@@ -84,7 +84,7 @@ def test_tied_orders_are_marked() -> None:
     demand = update(running(), "demand_fans")
     assert demand["tied"] == 2
     assert [c["tied"] for c in demand["covers"]] == [True, True]
-    assert "of 2 tied orders the one found first" in demand["why"]
+    assert "of 2 tied orders the one that knows most columns" in demand["why"]
 
 
 def test_a_search_that_the_budget_cut_says_so() -> None:
@@ -198,3 +198,26 @@ def _keys(value: Any) -> set[str]:
     if isinstance(value, dict):
         return set(value) | {k for v in value.values() for k in _keys(v)}
     return {k for v in value for k in _keys(v)} if isinstance(value, list) else set()
+
+
+def test_an_edge_names_the_structures_of_its_own_query_when_filtered() -> None:
+    text = PROGRAM.format(options="") + PROGRAM.format(options="").split("\n\n\n")[2].replace(
+        "fans", "others"
+    )
+    for query in explained(text)["queries"]:
+        own = {i["name"] for i in explained(text)["invariants"] if i["query"] == query["name"]}
+        named = {n for e in query["graph"]["edges"] for n in (*e["indices"], *e["projections"])}
+        assert named
+        assert named <= own
+
+
+def test_unmarked_comprehensions_have_costs_in_both_modes() -> None:
+    text = (
+        "class Box:\n    def __init__(self):\n        self.items = set()\n\n"
+        "box = Box()\n\ndef large(limit):\n    return {x for x in box.items if x > limit}\n"
+    )
+    data = explain_json(incoq.compile_source(text, unmarked=True))
+    assert data["queries"]
+    adding = next(u for u in data["updates"] if u["update"].startswith("s.add"))
+    assert adding["incremental"].startswith("O(")
+    assert adding["incremental"] != "O(1)"

@@ -136,7 +136,9 @@ def test_a_package_goes_below_the_output_unless_that_has_its_name(package: Path,
 def test_every_module_imports_only_what_it_uses(package: Path) -> None:
     files = package_files(compile_path(package))
     assert files["__init__.py"] == '"""An application."""\n'
-    assert files["sub/updates.py"].startswith("from .._incoq_support import set_loc\ndef follow")
+    assert files["sub/updates.py"].startswith(
+        "from .._incoq_support import set_loc, tag_u, tag_u_3\ndef follow"
+    )
     head = '"""The model."""\nfrom __future__ import annotations\nfrom ._incoq_support import '
     assert files["model.py"].startswith(head)
     assert "\nimport math as m\n" in files["_incoq_support.py"]

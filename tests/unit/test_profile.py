@@ -47,11 +47,14 @@ if "fail" in sys.argv:
 """
 
 
-def profiled(folder: Path, *args: str, text: str = PROGRAM) -> tuple[dict[str, Any], Any]:
+def profiled(folder: Path, *args: str, text: str = PROGRAM, all_: bool = False) -> tuple[dict[str, Any], Any]:
     program = folder / "program.py"
     program.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "incoq.cli", "profile", "--json", "profile.json", "program.py", *args],
+        [
+            sys.executable, "-m", "incoq.cli", "profile", "--json", "profile.json",
+            *(["--all"] if all_ else []), "program.py", *args,
+        ],
         cwd=folder, capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     return json.loads((folder / "profile.json").read_text(encoding="utf-8")), done
@@ -85,7 +88,6 @@ def test_the_places_are_lines_of_the_program(measured: tuple[dict[str, Any], Any
     updates = {(p["line"], p["name"]): p["calls"] for p in data["updated"]}
     assert updates[line_of("user.loc = user.loc"), "set_loc"] == 10
     assert updates[line_of("group.discard"), "Set.discard"] == 10
-    assert updates[line_of("self.loc = loc"), "set_loc"] == 10
     assert updates[line_of("setattr(users"), "set_attribute"] == 1
     assert sum(updates.values()) + 101 == data["events"]
 
@@ -142,3 +144,15 @@ def _keys(value: Any) -> set[str]:
     if isinstance(value, dict):
         return set(value) | {k for v in value.values() for k in _keys(v)}
     return {k for v in value for k in _keys(v)} if isinstance(value, list) else set()
+
+
+def test_unmarked_comprehensions_are_profiled_where_they_stand(tmp_path: Path) -> None:
+    text = (
+        "class Box:\n    def __init__(self):\n        self.items = set()\n\n"
+        "box = Box()\n\ndef large(limit):\n    return {x for x in box.items if x > limit}\n\n"
+        "for n in range(20):\n    box.items.add(n)\n    large(5)\n"
+    )
+    data, done = profiled(tmp_path, text=text, all_=True)
+    assert done.returncode == 0, done.stderr
+    assert [(q["calls"], q["misses"]) for q in data["queries"]] == [(20, 1)]
+    assert [(p["line"], p["calls"]) for p in data["asked"]] == [(8, 20)]

@@ -22,7 +22,9 @@ def nyc_fans(celeb, group):
 
 
 def body_of(function: str, mode: str = "filtered", text: str = RUNNING) -> str:
-    code = incoq.compile_source(text, mode=mode).code
+    compiled = incoq.compile_source(text, mode=mode)
+    code = compiled.code
+    function = function.replace("Set.", f"{compiled.support.maintained}.")
     nodes: list[ast.stmt] = ast.parse(code).body
     for part in function.split("."):
         node = next(n for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == part)

@@ -702,3 +702,41 @@ def test_two_hundred_files_of_the_standard_library_parse_and_change_only_where_u
         assert ast.dump(_Undo().visit(ast.parse(new))) == ast.dump(_Undo().visit(tree)), file
     assert all("attr__" in reason for reason in refused)
     assert len(refused) < 10
+
+
+def in_place(text: str, guards: dict[str, tuple[str, ...]] | None = None) -> str:
+    names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
+    return apply_edits(text, rewrite_updates(text, ast.parse(text), names, guards=guards or {"f": ("tag",)}))
+
+
+def test_the_look_up_that_decides_stands_in_place_of_an_update_in_a_function() -> None:
+    assert in_place("def g(o, x):\n    o.f = x  # new\n") == (
+        "def g(o, x):\n    try:\n        tagged = o in tag\n    except TypeError:\n        tagged = False\n"
+        "    if tagged:\n        set_f(x, o)\n    else:\n        o.f = x  # new\n"
+    )
+
+
+def test_the_right_side_is_evaluated_once_before_the_look_up() -> None:
+    text = in_place("def g(o, x):\n    o.f = h(x)\n")
+    assert text.startswith("def g(o, x):\n    value = h(x)\n    try:\n")
+    assert text.endswith("        o.f = value\n    del value\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "o.f = x\n",
+        "class C:\n    o.f = x\n",
+        "def g(o, x):\n    if x: o.f = x\n",
+        "def g(o, x):\n    o.f = x; pass\n",
+        "def g(o, x):\n    o().f = x\n",
+        "def g(o, x):\n    o.f = x\n    return locals()\n",
+    ],
+)
+def test_an_update_that_cannot_have_lines_and_a_temporary_of_its_own_is_a_call(text: str) -> None:
+    assert "tagged" not in in_place(text)
+    assert "set_f(x, o" in in_place(text)
+
+
+def test_many_look_ups_are_a_call() -> None:
+    assert "tagged" not in in_place("def g(o, x):\n    o.f = x\n", {"f": ("a", "b", "c", "d")})

@@ -788,3 +788,37 @@ def test_space_goes_back_to_zero_with_the_demand() -> None:
     namespace["change"](*objects[:3], t)
     namespace["q"].release(s, t), namespace["q"].release(t, s), namespace["pairs"].release(p)
     assert compiled.extra_space(namespace) == 0
+
+
+def test_a_receiver_that_cannot_be_a_key_keeps_its_own_errors_and_its_own_fields() -> None:
+    same_both_ways(
+        """
+from types import SimpleNamespace
+class User:
+    pass
+@query
+def names(group):
+    return {u.name for u in group}
+def rename(user, name):
+    user.name = name
+def grow(user, text):
+    user.name += text
+def main(show):
+    ann, group = User(), Set()
+    group.add(ann)
+    rename(ann, "ann")
+    show(sorted(names(group)))
+    space = SimpleNamespace()
+    rename(space, "space")
+    grow(space, "!")
+    show(space.name)
+    for wrong in (1, None, ""):
+        try:
+            rename(wrong, "x")
+        except Exception as error:
+            show(type(error).__name__)
+    grow(ann, "e")
+    show(sorted(names(group)))
+""",
+        modes=("filtered", "first-clause"),  # an index over all data would need it for a key
+    )

@@ -145,3 +145,16 @@ def test_the_command_takes_them(tmp_path: Path) -> None:
     assert "1 comprehensions taken, 0 left as they are" in done.stderr
     ran = subprocess.run([sys.executable, "-I", str(out)], capture_output=True, text=True)
     assert ran.stdout == "{20}\n[20, 30]\n"
+
+
+def test_unmarked_comprehensions_run_in_memory_and_in_packages(tmp_path: Path) -> None:
+    text = (
+        "class Box:\n    def __init__(self):\n        self.items = set()\n\nbox = Box()\n\n"
+        "def large(limit):\n    return {x for x in box.items if x > limit}\n\n"
+        "for n in range(9):\n    box.items.add(n)\nprint(len(large(5)))\n"
+    )
+    (tmp_path / "program.py").write_text(text)
+    for given in ("program.py", "."):
+        command = [sys.executable, "-m", "incoq.cli", "run", "--all", "--entry", "program", given]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.stdout == "3\n", done.stderr

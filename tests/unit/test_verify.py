@@ -60,7 +60,7 @@ class World:
         exec(code, self.names)
 
 
-MODES = [{}, {"strategy": "first-clause"}, {"mode": "incremental"}, {"counting": False}]
+MODES = [{}, {"strategy": "first-clause"}, {"mode": "incremental"}, {"without": ["counts"]}]
 
 
 @pytest.mark.parametrize("options", MODES, ids=str)

@@ -16,7 +16,8 @@ from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import print_python
 from incoq.codegen.quote import Holes, commented, quote, quote_expr
 from incoq.codegen.render_events import EventRenderer
-from incoq.ir.expressions import clone, name, substitute
+from incoq.codegen.switch_classes import METHODS
+from incoq.ir.expressions import clone, name, names_in, substitute
 from incoq.ir.invariants import Plan
 from incoq.ir.relational import RelationalQuery
 from incoq.names import NameSupply
@@ -39,16 +40,20 @@ class SupportCode:
     demanded: dict[str, str]
     adopted: str | None  # in incremental mode: the sets that a query may reach
     usual: dict[str, str]  # unmarked query -> function(params, original) giving what Python gives
+    guards: dict[str, tuple[str, ...]]  # field -> tags, of which none holds an object that concerns nobody
+    maintained: str  # the class whose `add` and `discard` maintain the queries
 
 
-def build_support(plan: Plan, supply: NameSupply, tracks_lists: bool) -> SupportCode:
+def build_support(
+    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False
+) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
     weak = any(q.keep.policy == "weak" for q in plan.queries)
     prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists)
+    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes)
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -69,20 +74,66 @@ def build_support(plan: Plan, supply: NameSupply, tracks_lists: bool) -> Support
             _insert_methods(statement, entries, ["m", "k", renderer.value], renderer)
         if isinstance(statement, ast.ClassDef) and statement.name == names["List"]:
             _insert_methods(statement, positions, ["s", "at", "x"], renderer)
+    maintained = names["Set"]
+    if renderer.switches:
+        maintained, body = _split_classes(body, names, supply, renderer)
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
     statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
     if weak:
-        statements += _releasing(plan, renderer, asking)
+        statements += _releasing(plan, renderer, asking, maintained)
     text = print_python(statements)
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
-        asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual,
+        asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
+        maintained,
     )  # fmt: skip
 
 
-def _releasing(plan: Plan, events: EventRenderer, asking: _Asking) -> list[ast.stmt]:
+def _split_classes(
+    body: list[ast.stmt], names: dict[str, str], supply: NameSupply, renderer: EventRenderer
+) -> tuple[str, list[ast.stmt]]:
+    """Move the methods that maintain into a class of their own, and say when a set has it."""
+    maintained, plain = supply.fresh("MaintainedSet"), supply.fresh("MaintainedPlainSet")
+    node = next(s for s in body if isinstance(s, ast.ClassDef) and s.name == names["Set"])
+    moved: list[ast.stmt] = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name in METHODS]
+    node.body = [s for s in node.body if s not in moved]
+    switched = quote(
+        "class M(S):\n"
+        "    'The class of a set while a query depends on it; it says it is a Set.'\n"
+        "    __class__ = S\n"
+        "    MOVED\n"
+        "class MP(P, M):\n"
+        "    'The same of a plain set.'\n"
+        "    __class__ = P\n"
+        "M.__name__, MP.__name__ = S.__name__, P.__name__\n"
+        "CHANGE = object.__dict__['__class__'].__set__\n"
+        "def WATCH(s):\n"
+        "    'From now on changes of s maintain queries.'\n"
+        "    cls = type(s)\n"
+        "    if cls is S:\n"
+        "        CHANGE(s, M)\n"
+        "    elif cls is P:\n"
+        "        CHANGE(s, MP)\n"
+        "def UNWATCH(s):\n"
+        "    'Changes of s concern nobody any more.'\n"
+        "    cls = type(s)\n"
+        "    if cls is M:\n"
+        "        CHANGE(s, S)\n"
+        "    elif cls is MP:\n"
+        "        CHANGE(s, P)\n",
+        M=maintained, MP=plain, S=names["Set"], P=names["PlainSet"], MOVED=moved, WATCH=renderer.watch,
+        UNWATCH=renderer.unwatch, CHANGE=supply.fresh("change_class"),
+    )  # fmt: skip
+    switched[2].after_definition = True  # type: ignore[attr-defined]
+    at = 1 + next(
+        i for i, s in enumerate(body) if isinstance(s, ast.ClassDef) and s.name == names["PlainSet"]
+    )
+    return maintained, [*body[:at], *switched, *body[at:]]
+
+
+def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: str) -> list[ast.stmt]:
     """The object that releases combinations whose parameters are garbage."""
     queries: list[ast.expr] = []
     for query in plan.queries:
@@ -93,10 +144,9 @@ def _releasing(plan: Plan, events: EventRenderer, asking: _Asking) -> list[ast.s
             queries.append(ast.Tuple(parts, ast.Load()))
     made = [*events.functions, *asking.functions]
     code: list[ast.expr] = [name(s.name) for s in made if isinstance(s, ast.FunctionDef)]
-    for container in ("Set", "Dict", "List"):
-        code.append(
-            ast.Starred(quote_expr("vars(C).values()", C=events.support.names[container]), ast.Load())
-        )
+    containers = dict.fromkeys([maintained, *(events.support.names[c] for c in ("Set", "Dict", "List"))])
+    for container in containers:
+        code.append(ast.Starred(quote_expr("vars(C).values()", C=container), ast.Load()))
     structures: list[ast.expr] = [name(structure) for structure in events.structures()]
     return quote(
         "WEAKLY(STRUCTURES, QUERIES, CODE)", WEAKLY=events.support.Weakly,
@@ -197,9 +247,17 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     if isinstance(node, ast.FunctionDef):
         renamed = _renamed_inner(node, changed)
         assert isinstance(renamed, ast.FunctionDef)
-        renamed.name = names[node.name]
+        if renamed.name != names[node.name]:
+            renamed = clone(renamed)
+            renamed.name = names[node.name]
         return renamed
     return _renamed_inner(node, changed)
+
+
+@cache
+def _names_of(node: ast.stmt) -> frozenset[str]:
+    """The names in a statement of the prelude, which is parsed once."""
+    return names_in(node)
 
 
 class _RenameNames(ast.NodeTransformer):
@@ -211,6 +269,8 @@ class _RenameNames(ast.NodeTransformer):
 
 
 def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    if names.keys().isdisjoint(_names_of(node)):
+        return node  # as it is in the prelude: nobody changes it
     result = _RenameNames(names).visit(clone(node))
     assert isinstance(result, ast.stmt)
     return result
@@ -348,11 +408,13 @@ class _Asking:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
         body = quote(
             "def ASK():\n"
+            "    KEPT\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    FIND\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    return ANSWER",
             FIND=find,
+            KEPT=self._kept(query, rest, holes),
             ANSWER=quote_expr("A.value()" if query.aggregate is not None else "A", **holes),
             **holes,
         )  # fmt: skip
@@ -378,6 +440,24 @@ class _Asking:
             S=ast.Constant(len(shown)), W=ast.Constant(len(demand)),
         )  # fmt: skip
         self.stores += made
+
+    def _kept(self, query: RelationalQuery, rest: list[str], holes: Holes) -> list[ast.stmt]:
+        """The usual case first: what was asked before is one look-up."""
+        if query.keep.policy == "lru" or query.name in self.events.asked:
+            return []  # asking is noted
+        match bool(rest), query.aggregate is not None:
+            case False, False:
+                answer = quote_expr("R[K]", **holes)
+            case False, True:
+                answer = quote_expr("R[K].value()", **holes)
+            case True, False:
+                answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
+            case _:
+                return []
+        return quote(
+            "try:\n    if not REFUSED:\n        return ANSWER\nexcept (KeyError, TypeError):\n    pass",
+            ANSWER=answer, **holes,
+        )  # fmt: skip
 
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes

@@ -1,6 +1,6 @@
 """Ask without a copy where the answer cannot escape (paper, section 5.1: "where necessary, a copy is made").
 
-Before:    if user in nyc_fans(celeb, group): ...        len(nyc_fans(celeb, group))
+Before:    if user in nyc_fans(celeb, group): ...        len(nyc_fans.view(celeb, group))
 After:     if user in ask_nyc_fans(celeb, group): ...    len(ask_nyc_fans(celeb, group))
 Invariant: the kept answer is only looked at on the spot: nothing of the program holds it afterwards.
 Cost:      O(#answer) becomes O(1)
@@ -22,36 +22,48 @@ _CONSUMERS = frozenset(
 
 
 def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str]) -> dict[ast.AST, str]:
-    """The function names to replace, each with the name that gives the kept answer."""
-    bound = Counter(_bound_names(module.tree))
+    """The nodes to replace, each with the text that gives the kept answer: the called function or, where the
+    query reads globals, which are parameters of it too, the whole call."""
+    times = Counter(_bound_names(module.tree))
+
+    def is_global(identifier: str) -> bool:
+        """Is a name bound once in the whole module, at its top?"""
+        binding = module.bindings.get(identifier)
+        return binding is not None and binding.once and times[identifier] == 1
+
     queries = {
         site.node.name: site
         for site in sites
         if isinstance(site.node, ast.FunctionDef)
-        and _is_plain(site)
-        and _is_global(module, site.node.name)
-        and bound[site.node.name] == 1
+        and site.query.aggregate is None
+        and all(map(is_global, (site.node.name, *site.query.hidden)))
     }
     found: dict[ast.AST, str] = {}
     for node in ast.walk(module.tree):
-        for call in _looked_at(bound, node):
-            if isinstance(call.func, ast.Name) and call.func.id in queries:
-                site = queries[call.func.id]
-                simple = not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
-                if simple and len(call.args) == len(site.query.params):
-                    found[call.func] = ask[site.query.name]
+        for call in _looked_at(times, node):
+            asked = _asked(call)
+            if asked in queries and _is_positional(call):
+                query = queries[asked].query
+                if len(call.args) != len(query.params):
+                    continue
+                if not query.hidden:
+                    found[call.func] = ask[query.name]
+                elif all(isinstance(a, ast.Name | ast.Constant) for a in call.args):
+                    passed = (*map(ast.unparse, call.args), *query.hidden)
+                    found[call] = f"{ask[query.name]}({', '.join(passed)})"
     return found
 
 
-def _is_plain(site: QuerySite) -> bool:
-    """A set query that reads no globals: its call can be replaced name by name."""
-    return site.query.aggregate is None and not site.query.hidden
+def _asked(call: ast.Call) -> str:
+    """The name of what is called, or of the function of which a view is taken."""
+    match call.func:
+        case ast.Name(id=identifier) | ast.Attribute(value=ast.Name(id=identifier), attr="view"):
+            return identifier
+    return ""
 
 
-def _is_global(module: Module, identifier: str) -> bool:
-    """Is a name bound once at the top of the module?"""
-    binding = module.bindings.get(identifier)
-    return binding is not None and binding.once
+def _is_positional(call: ast.Call) -> bool:
+    return not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
 
 
 def _bound_names(tree: ast.Module) -> Iterator[str]:

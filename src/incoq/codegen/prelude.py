@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 WAYS_OUT = {  # what to do about a fault that only the run shows
-    "IQ301": "hold the elements in a Set, a tuple or a frozenset",
+    "IQ301": "hold the elements in a Set, a list or a tuple",
     "IQ302": "for a substring test write `str(x).find(y) >= 0`",
-    "IQ303": "pass a Set or a tuple for a list, and give a class a `__hash__` or `@dataclass(eq=False)`",
+    "IQ303": "give its class a `__hash__`, or use `@dataclass(eq=False)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
 }
@@ -478,6 +478,13 @@ def elements(s: Any) -> Iterable[Any]:
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
+def smaller(s: Any, t: Any) -> tuple[Any, Any]:
+    """Two sources, the smaller one first where both tell their size."""
+    if s.__class__ in SOURCES and t.__class__ in SOURCES and len(t) < len(s):
+        return t, s
+    return s, t
+
+
 def times(s: Any, x: Any) -> int:
     """How often `s` holds `x`, of which it has one at least."""
     if isinstance(s, List):
@@ -538,10 +545,15 @@ def watchable(v: Any) -> bool:
     return False
 
 
+HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
+
+
 def keyable(v: Any) -> bool:
     """Can `v` be a key? What cannot is refused."""
     try:
         hash(v)
+        if v.__class__.__hash__ is object.__hash__:
+            HASHABLE.add(v.__class__)
     except TypeError:
         if isinstance(v, (Dict, List)):
             v.known = True
@@ -606,14 +618,22 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, containers by identity, in tuples too."""
     if a is b:
         return True
+    if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
+        return False
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    for cls in (a.__class__, b.__class__):
+        if cls.__eq__ is object.__eq__:
+            DISTINCT.add(cls)
     try:
         return bool(a == b)
     except Exception:
         return False
+
+
+DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -808,6 +828,59 @@ class View(AbstractSet[Any]):
 
     def __repr__(self) -> str:
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
+
+
+class QueryMethod:
+    """A query method whose companions know their object: `club.adults.view()`. `place` is where the object
+    stands among the demand parameters."""
+
+    def __init__(self, function: Any, place: Any) -> None:
+        self.__wrapped__, self.place = function, place
+        self.__name__, self.__qualname__, self.__doc__ = (
+            function.__name__,
+            function.__qualname__,
+            function.__doc__,
+        )
+        self.view, self.demand = function.view, function.demand
+        self.release, self.demanded = function.release, function.demanded
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else BoundQuery(self, instance)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.__wrapped__(*args, **named)
+
+
+class BoundQuery:  # a query method with its object; its text is the query's own
+    __slots__ = ("__func__", "__self__")
+    __doc__ = property(lambda self: self.__func__.__doc__)  # type: ignore[assignment]
+
+    def __init__(self, function: Any, instance: Any) -> None:
+        self.__func__, self.__self__ = function, instance
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.__func__.__wrapped__(self.__self__, *args, **named)
+
+    def view(self, *args: Any, **named: Any) -> Any:
+        return self.__func__.view(self.__self__, *args, **named)
+
+    def demand(self, *args: Any, **named: Any) -> None:
+        self.__func__.demand(*self.with_self(args), **named)
+
+    def release(self, *args: Any, **named: Any) -> None:
+        self.__func__.release(*self.with_self(args), **named)
+
+    def with_self(self, args: Any) -> Any:
+        place = self.__func__.place
+        return args if place is None else (*args[:place], self.__self__, *args[place:])
+
+    @property
+    def demanded(self) -> Any:
+        """The combinations demanded of this object, which is left out."""
+        place = self.__func__.place
+        if place is None:
+            return self.__func__.demanded
+        return Set(k[:place] + k[place + 1 :] for k in self.__func__.demanded if k[place] is self.__self__)
 
 
 class Demanded(AbstractSet[Any]):

@@ -70,6 +70,7 @@ class Renderer:
     outline: Outline
     fallible: frozenset[str] = frozenset()  # nested aggregates that may have no value
     visible: dict[str, str] = field(default_factory=dict)  # nested query -> the map that others read
+    depth: int = 0  # of the statements around the block that is rendered
     _locals: dict[str, str] = field(default_factory=dict)
 
     def supply_local(self, prefix: str) -> str:
@@ -186,6 +187,7 @@ class _BlockRenderer:
         self.temporaries = 0
         self._guarded: list[Guard] = []
         self.keyable: set[str] = set()  # variables whose values are known to be hashable
+        self.swapped: dict[int, ast.expr] = {}  # clause -> the set to look up in, where that is the larger
 
     def render(self) -> list[ast.stmt]:
         if self.exclusions is None:
@@ -244,9 +246,21 @@ class _BlockRenderer:
                 self._guarded.append(guard)
                 if guard.tag in self.known and variable == self._object():
                     continue
+                if "guards" not in self.owner.plan.without and self._looks_up(guard.tag, variable):
+                    continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
                 test = quote_expr("V in TAG", V=self.scope.get(variable), TAG=guard.tag)
                 self.ops.append(_If(test))
+
+    def _looks_up(self, index: str, variable: str) -> bool:
+        """Does the block look a variable up in an index?"""
+        return any(
+            step.access is Access.LOOKUP
+            and len(step.key) == 1
+            and self.invariant.clauses[step.clause].args[step.key[0]] == variable
+            and self.invariant.index_for(step.clause, step.key) == index
+            for step in self.block.covers.best.steps
+        )
 
     def _object(self) -> str:
         """The variable of the updated object."""
@@ -381,6 +395,8 @@ class _BlockRenderer:
                 self._answer(clause, step, cost)
             case Kind.DEMAND:
                 self._demand(clause, step, cost)
+            case Kind.JOIN:
+                self._lookup(clause, step, cost)
             case Kind.TAG if clause.relation.name in self.known and clause.args[0] == self._object():
                 pass
             case Kind.TAG:
@@ -471,6 +487,7 @@ class _BlockRenderer:
             return
         source = self.scope.get(clause.args[0])
         if step.access is Access.TEST:
+            source = self.swapped.get(step.clause, source)
             element = self._element(clause)
             keyable = all(v in self.keyable for v in clause.args[1:])
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
@@ -482,6 +499,7 @@ class _BlockRenderer:
                 )
             )
             return
+        source = self._smaller(clause, source)
         elements = quote_expr(
             "S if S.__class__ in SOURCES else ELEMENTS(S)",
             S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
@@ -496,6 +514,30 @@ class _BlockRenderer:
             local = self.owner.supply_local("element")
             self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
             self._match(clause.pattern, name(local))
+
+    def _smaller(self, clause: Clause, source: ast.expr) -> ast.expr:
+        """Where another set must hold the elements too, walk the smaller one and look up in the larger."""
+        if self.invariant.store is not Store.JOIN or clause.pattern is not None:
+            return source
+        for step in self.block.covers.best.steps:
+            other = self.invariant.clauses[step.clause]
+            if (
+                step.access is Access.TEST
+                and other.relation.kind is Kind.MEMBER
+                and other.pattern is None
+                and other.args[1] == clause.args[1]
+                and other.args[0] in self.scope.bound
+                and other.args[0] != clause.args[0]
+            ):
+                small, large = self.owner.supply_local("smaller_set"), self.owner.supply_local("larger_set")
+                pick = quote(
+                    "A, B = PICK(X, Y)", A=small, B=large, PICK=self.support.smaller, X=source,
+                    Y=self.scope.get(other.args[0]),
+                )  # fmt: skip
+                self.ops.append(_Plain(pick[0]))
+                self.swapped[step.clause] = name(large)
+                return name(small)
+        return source
 
     def _value(self, clause: Clause, step: Step, cost: str) -> None:
         """The value of a nested aggregate."""
@@ -546,6 +588,9 @@ class _BlockRenderer:
         for position in step.key:
             self._keyed(clause.args[position])
         key = _tuple([self.scope.get(clause.args[i]) for i in step.key])
+        if not step.new:
+            self.ops.append(_If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
+            return
         image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
         self._loop_over(clause, step.new, image, cost)
 
@@ -603,13 +648,21 @@ class _Assembler:
     ) -> None:
         self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
         self.label, self.event = label, event
+        self.is_empty = False  # nothing is done for a combination: then nothing looks for one
 
     def assemble(self) -> list[ast.stmt]:
-        return self._from(0, 0)
+        statements = self._from(0, self.owner.depth)
+        return [] if self.is_empty else statements
 
     def _from(self, index: int, depth: int) -> list[ast.stmt]:
         if index == len(self.ops):
-            return self.body(self.scope)
+            outside, self.owner.depth = self.owner.depth, depth
+            try:
+                statements = self.body(self.scope)
+            finally:
+                self.owner.depth = outside
+            self.is_empty = not statements
+            return statements
         if depth >= MAX_DEPTH:
             return self._outlined(index)
         match self.ops[index]:
@@ -630,7 +683,8 @@ class _Assembler:
                 return [ast.If(joined, self._from(index + 1, depth + 1), [])]
             case _Keyable(value):
                 return quote(
-                    "if KEYABLE(V):\n    REST", KEYABLE=self.owner.support.keyable, V=value,
+                    "if V.__class__ in HASHABLE or KEYABLE(V):\n    REST",
+                    KEYABLE=self.owner.support.keyable, HASHABLE=self.owner.support.HASHABLE, V=value,
                     REST=self._from(index + 1, depth + 1),
                 )  # fmt: skip
             case _If() | _Assign():
@@ -671,7 +725,9 @@ class _Assembler:
 
     def _outlined(self, index: int) -> list[ast.stmt]:
         """The rest as a function of the local names that it reads."""
-        rest = self._from(index, 0)
+        rest = self._from(index, 0)  # a function begins at no depth
+        if self.is_empty:
+            return []
         function = self.owner.supply.fresh(f"maintain_{self.label}")
         read = {n for statement in rest for n in names_in(statement)}
         params = sorted(read & self._bound_before(index))

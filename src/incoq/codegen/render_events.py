@@ -62,6 +62,8 @@ class EventRenderer:
     adopt: str | None = None
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
+    switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
+    guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
 
     def __post_init__(self) -> None:
         results = {q.name: self.plan.result_of(q.name).name for q in self.plan.queries}
@@ -82,6 +84,7 @@ class EventRenderer:
             self.plan, self.support, self.supply, results, self._outline, fallible, self.visible
         )
         self.by_name = {q.name: q for q in self.plan.queries}
+        self.releasing = False
         for query in self.plan.queries:
             self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
             self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
@@ -91,6 +94,11 @@ class EventRenderer:
         self.answer = self.supply.fresh("answer")
         self.element = self.supply.fresh("result")
         self.count = self.supply.fresh("count")
+        self.watch, self.unwatch = self.supply.fresh("watch"), self.supply.fresh("unwatch")
+        updates = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
+        if self.plan.mode == "filtered" and updates and not self.gates:
+            self.switches = False  # some maintenance needs no tag: every set may concern it
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
@@ -102,13 +110,18 @@ class EventRenderer:
     def stores(self) -> list[ast.stmt]:
         """The empty structures, each with the invariant it keeps."""
         made: list[ast.stmt] = []
+        joins: list[str] = []
         for invariant in self.plan.invariants:
+            if invariant.store is Store.JOIN:  # kept as the indices that follow
+                joins.append(str(invariant))
+                continue
             empty = "{}" if invariant.counted or invariant.store is not Store.TAG else "set()"
             query = self.by_name[invariant.query]
             if invariant.store is Store.RESULT and query.keep.policy == "lru":
                 empty = "ORDERED()"
             statement = quote(f"X = {empty}", X=invariant.name, ORDERED=self.support.OrderedDict)
-            made += commented(statement, str(invariant))
+            made += commented(statement, *joins, str(invariant))
+            joins = []
         for query in self.nested:
             shown = quote("X = {}", X=self.visible[query.name])
             made += commented(shown, f"what other queries see of {query.name}; changes wait in the next one")
@@ -120,7 +133,7 @@ class EventRenderer:
         """The names of everything that holds objects of the program."""
         nested = (*self.visible.values(), *self.dirty.values(), *self.unneeded.values(), *self.asked.values())
         adopted = (self.adopted,) if self.adopted is not None else ()
-        return [*(i.name for i in self.plan.invariants), *nested, *adopted]
+        return [*(i.name for i in self.plan.structures()), *nested, *adopted]
 
     # -- heads ------------------------------------------------------------------------------------
 
@@ -134,6 +147,8 @@ class EventRenderer:
                 return self._change_index(invariant, scope, add)
             case Store.NEED:
                 return self._change_need(invariant, scope, add)
+            case Store.JOIN:
+                return self._change_join(invariant, scope, add)
         raise AssertionError(invariant.store)
 
     def _change_tag(self, invariant: Invariant, value: ast.expr, add: bool) -> list[ast.stmt]:
@@ -146,6 +161,7 @@ class EventRenderer:
         self, invariant: Invariant, value: ast.expr, add: bool, dependents: list[ast.stmt]
     ) -> list[ast.stmt]:
         tag = invariant.name
+        dependents = [*dependents, *self._switched(tag, value, add)]
         if not invariant.counted:
             if add:
                 return [*quote("TAG.add(V)", TAG=tag, V=value), *dependents]
@@ -162,13 +178,37 @@ class EventRenderer:
             N=self.count, TAG=tag, V=value, REST=dependents,
         )  # fmt: skip
 
+    def _switched(self, tag: str, value: ast.expr, add: bool) -> list[ast.stmt]:
+        """A set that enters or leaves the tags that decide about updates of sets changes its class."""
+        if not self.switches or tag not in self.gates:
+            return []
+        if add:
+            return quote("WATCH(S)", WATCH=self.watch, S=value)
+        change = quote("UNWATCH(S)", UNWATCH=self.unwatch, S=value)
+        others: list[ast.expr] = [quote_expr("S not in TAG", S=value, TAG=g) for g in self.gates if g != tag]
+        if not others:
+            return change
+        return [ast.If(others[0] if len(others) == 1 else ast.BoolOp(ast.And(), others), change, [])]
+
     def _change_index(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
         value = _tuple([scope.get(v) for v in invariant.head[invariant.key :]])
         holes: Holes = {"M": invariant.name, "K": key, "V": value, "I": self.image}
+        holes["SWITCH"] = self._switched(invariant.name, key, add)
         if add:
-            return quote("I = M.get(K)\nif I is None:\n    M[K] = {V}\nelse:\n    I.add(V)", **holes)
-        return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]", **holes)
+            new = "I = M.get(K)\nif I is None:\n    M[K] = {V}\n    SWITCH\nelse:\n    I.add(V)"
+            return quote(new, **holes)
+        return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]\n    SWITCH", **holes)
+
+    def _change_join(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
+        """A combination enters or leaves a join: all that depends on it, in place. What is released has no
+        answer any more."""
+        dependents = self.plan.dependents(invariant.relation)
+        if self.releasing:
+            dependents = [d for d in dependents if d[0].store is not Store.RESULT]
+        order = self._after if add else self._before
+        event = Event(tuple(scope.get(v) for v in invariant.head))
+        return self._run(order(dependents, True, True), event, add)
 
     def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A nested query is demanded where it is first needed, and released when the update is over."""
@@ -280,14 +320,14 @@ class EventRenderer:
         level = {query.name: -number for number, query in enumerate(self.plan.queries)}
         rank = {Store.RESULT: 0, Store.NEED: 1}
         chosen.reverse()
-        return sorted(
-            chosen,
-            key=lambda d: (
-                level[d[0].query],
-                rank.get(d[0].store, 2),
-                -d[0].depth if d[0].store in rank else d[0].depth,
-            ),
-        )
+
+        def place(dependent: Dependent) -> tuple[int, int, int]:
+            invariant = dependent[0]
+            if invariant.store not in rank or invariant.clauses[0].relation.kind is Kind.JOIN:
+                return level[invariant.query], 2, invariant.depth  # the result of joins is the last of them
+            return level[invariant.query], rank[invariant.store], -invariant.depth
+
+        return sorted(chosen, key=place)
 
     def _after(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Auxiliary values from the far end, then results."""
@@ -327,6 +367,7 @@ class EventRenderer:
         holes: Holes = {
             "S": source, "X": element, "ADOPTED": adopted, "ADOPT": self.adopt,
             "ELEMENTS": self.support.elements, "KEYABLE": self.support.keyable,
+            "SWITCH": quote("WATCH(S)", WATCH=self.watch, S=source) if self.switches else [],
         }  # fmt: skip
         enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
         event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
@@ -336,6 +377,7 @@ class EventRenderer:
         body = quote(
             "if isinstance(S, CLASSES) and KEYABLE(S) and S not in ADOPTED:\n"
             "    ADOPTED.add(S)\n"
+            "    SWITCH\n"
             "    for X in ELEMENTS(S):\n"
             "        ENTER\n"
             "        ADOPT(X)\n"
@@ -398,6 +440,8 @@ class EventRenderer:
             *gain,
             *self.settled(),
         ]
+        if guard is not None and field_name not in self.plan.class_fields:
+            self.guards[field_name] = self._entry_tags(dependents) or ()
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
@@ -422,19 +466,27 @@ class EventRenderer:
 
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
+        tests: list[ast.expr] = [
+            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._entry_tags(dependents) or ()
+        ]
+        if not tests:
+            return None
+        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+    def _entry_tags(self, dependents: list[Dependent]) -> tuple[str, ...] | None:
+        """The tags of which one must hold the updated object; None where some block asks for no tag."""
         tags: dict[str, None] = {}
         for dependent in dependents:
             found = self._source_tags(dependent)
             if not found:
                 return None
             tags.setdefault(found[0])
-        tests: list[ast.expr] = [quote_expr("S in TAG", S=source, TAG=tag) for tag in tags]
-        if not tests:
-            return None
-        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+        return tuple(tags)
 
     def _known_tags(self, dependents: list[Dependent], relation: Relation) -> frozenset[str]:
         """The tag that the entry guard has tested, where the update itself cannot change it."""
+        if "guards" in self.plan.without:
+            return frozenset()
         tags = {tag for d in dependents for tag in self._source_tags(d)[:1]}
         if len(tags) != 1 or any(not self._source_tags(d) for d in dependents):
             return frozenset()
@@ -456,7 +508,7 @@ class EventRenderer:
         for clause in self.plan.invariant(tag).clauses:
             if clause.relation not in found:
                 found.add(clause.relation)
-                if clause.relation.kind is Kind.TAG:
+                if clause.relation.kind in (Kind.TAG, Kind.JOIN):
                     found |= self._depends_on(clause.relation.name)
         return found
 
@@ -483,12 +535,16 @@ class EventRenderer:
         guard = self._entry_guard(dependents, name(source))
         if self.adopted is not None:
             guard = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)
+        known: frozenset[str] = frozenset()
+        if self.switches:  # the class says what the guard would find
+            guard = None
+            known = frozenset() if self.tracks_lists else self._known_tags(dependents, MEMBER)
         holes: Holes = {
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
         }  # fmt: skip
         add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
-        halves = self._member_halves()
+        halves = self._member_halves(known)
         grow = [
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
         ]  # fmt: skip
@@ -499,6 +555,11 @@ class EventRenderer:
         ]  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        if self.switches:  # no class is derived from `Set`
+            return {
+                "add": quote("if X not in S:\n    REST", REST=grow, **holes),
+                "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
+            }
         return {
             "add": quote(
                 "if X not in S:\n    REST\nelif S.__class__ not in SOURCES:\n    ADD(S, X)",
@@ -514,7 +575,7 @@ class EventRenderer:
             ),
         }
 
-    def _member_halves(self) -> dict[str, list[ast.stmt]]:
+    def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share
         it. What is long, and what lists need, becomes a function."""
         dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
@@ -522,13 +583,13 @@ class EventRenderer:
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
         event = Event((name(source), name(element)))
         halves = {
-            "before_add": self._run(self._before(dependents, False, True), event, False),
+            "before_add": self._run(self._before(dependents, False, True), event, False, known),
             "after_add": [
                 *self._adopted(name(element)),
-                *self._run(self._after(dependents, True, True), event, True),
+                *self._run(self._after(dependents, True, True), event, True, known),
             ],
-            "before_discard": self._run(self._before(dependents, True, True), event, False),
-            "after_discard": self._run(self._after(dependents, False, True), event, True),
+            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
+            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
         }
         for half, body in halves.items():
             if body and (self.tracks_lists or _size(body) > INLINED):
@@ -710,11 +771,13 @@ class EventRenderer:
         cost = event_cost(self.plan, relation)
         self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
         auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
+        self.releasing = True
         gone = [
             *quote("del R[K]", R=result.name, K=key),
             *hidden,
             *self._run(self._before(auxiliary, True, True), event, False),
         ]
+        self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
 
     def empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:

@@ -8,6 +8,17 @@ After:     (t1, t2) = email, loc                             v = o.loc
 Invariant: order, results and exceptions are Python's own; text that is no update stays byte for byte
 Cost:      linear in the program
 
+Where the receiver is a name and one look-up tells that nothing depends on it, that look-up stands in place:
+
+           user.loc = place                                  try:
+                                                                 tagged = user in tag_u
+                                                             except TypeError:
+                                                                 tagged = False
+                                                             if tagged:
+                                                                 set_loc(place, user)
+                                                             else:
+                                                                 user.loc = place
+
 An update on a line of its own becomes several lines; where it shares one (`;`, `if c: o.f += 1`) the new
 statements, all simple ones, are joined by `; `. Temporaries are deleted at once: they keep
 no object alive.
@@ -36,6 +47,8 @@ from incoq.codegen.text_edits import (
 __all__ = ["Edit", "Unsupported", "UpdateNames", "apply_edits", "rewrite_updates"]
 
 _HOLE = "\ue000"
+MAX_GUARDS = 3  # more look-ups than these are no better than a call
+_LOOK_AT_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _Step = tuple[list[Edit], list[ast.AST]]  # edits, and the children that are still to be looked at
 
 
@@ -46,12 +59,14 @@ def rewrite_updates(
     skip: Collection[ast.AST] = (),
     replaced: Mapping[ast.AST, str] | None = None,
     private: Collection[ast.AST] = (),
+    guards: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[Edit]:
     """The edits of `source`, whose syntax is `tree`, that route its updates through the functions of `names`.
 
     `skip` holds nodes that stay as they are; `replaced` holds nodes that the caller has a new text for
     (an inline query within an update), so that both changes come out as edits that do not overlap.
-    `private` holds expressions that make containers which no query reaches (`find_private`).
+    `private` holds expressions that make containers which no query reaches (`find_private`). `guards` gives
+    for a field the sets of which one holds an object that its updates matter for.
 
     >>> names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
     >>> text = "o.f  =  x # new"
@@ -62,7 +77,11 @@ def rewrite_updates(
     replaced = replaced or {}
     fixed = frozenset({*skip, *replaced})
     choices = choose_replacements(tree, names, scopes, fixed, private)
-    edits = _Rewriter(SourceText(source), names, scopes, names.fields, choices, fixed, replaced).edits(tree)
+    guards = guards or {}
+    if any(isinstance(n, ast.Name) and n.id in _LOOK_AT_LOCALS for n in ast.walk(tree)):
+        guards = {}  # a temporary that outlives its statement might be seen
+    rewriter = _Rewriter(SourceText(source), names, scopes, names.fields, choices, fixed, replaced, guards)
+    edits = rewriter.edits(tree)
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
 
 
@@ -75,6 +94,10 @@ class _Rewriter:
     choices: Choices
     fixed: frozenset[ast.AST]
     replaced: Mapping[ast.AST, str]
+    guards: Mapping[str, tuple[str, ...]]
+    marks: list[str] = field(
+        default_factory=list
+    )  # the temporary of the look-ups in place, once it has a name
 
     def edits(self, root: ast.AST) -> list[Edit]:
         """The edits within a node, a parent's before its children's."""
@@ -182,14 +205,27 @@ class _Rewriter:
     def _statements(self, start: int, end: int, stmts: Sequence[ast.stmt]) -> list[Edit]:
         """Replace a simple statement by others, one a line if it has its line for itself."""
         indentation = self.source.indentation(start)
-        alone = indentation is not None and self.source.is_blank_after(end)
+        alone = self._is_alone(start, end)
         joint = self.source.newline(end) + (indentation or "") if alone else "; "
-        return [Edit(start, end, joint.join(map(render, stmts)))]
+        texts = [
+            render(s).replace("\n", joint) if isinstance(s, ast.Try | ast.If) else render(s) for s in stmts
+        ]
+        return [Edit(start, end, joint.join(texts))]
+
+    def _is_alone(self, start: int, end: int) -> bool:
+        return self.source.indentation(start) is not None and self.source.is_blank_after(end)
 
     def _assign(self, stmt: ast.Assign) -> list[Edit]:
         text, end = self._after_equals(stmt.value, stmt.targets[-1], stmt)
         new = _Temporaries(self.names)
         match stmt.targets:
+            case [ast.Attribute() as target] if self._is_inlined(target, stmt, end):
+                stmts = []
+                value = verbatim(text)
+                if not _is_atom(stmt.value, text):
+                    value = new.name("value")
+                    stmts.append(_assignment(value, verbatim(text)))
+                stmts += self._set_in_place(target, value)
             case [ast.Attribute() as target]:
                 stmts = [self._set(target, verbatim(as_argument(text, stmt.value)))]
             case [target]:
@@ -214,7 +250,11 @@ class _Rewriter:
         stmts += [
             _assignment(value, ast.Attribute(obj, target.attr, ast.Load())),
             ast.AugAssign(value, stmt.op, verbatim(text)),  # type: ignore[arg-type]  # a name
-            self._set(target, value, obj),
+            *(
+                self._set_in_place(target, value)
+                if self._is_inlined(target, stmt, end)
+                else [self._set(target, value, obj)]
+            ),
         ]
         return self._statements(self.source.start(stmt), end, [*stmts, *new.deletion()])
 
@@ -338,6 +378,35 @@ class _Rewriter:
             return ast.Expr(ast.Call(verbatim(setter), [value, obj], []))
         raise Unsupported(target, f"{field_name} may be deleted but not assigned")
 
+    def _is_inlined(self, target: ast.Attribute, stmt: ast.stmt, end: int) -> bool:
+        """May the look-up that decides about an update stand in its place? It needs lines of its own, a name
+        to look up, and a function, where its temporary is seen by nobody."""
+        return (
+            isinstance(target.value, ast.Name)
+            and 0 < len(self.guards.get(self.scopes.attribute(target), ())) <= MAX_GUARDS
+            and self.scopes.scope(stmt).kind == "function"
+            and self._is_alone(self.source.start(stmt), end)
+        )
+
+    def _set_in_place(self, target: ast.Attribute, value: ast.expr) -> list[ast.stmt]:
+        """A receiver that cannot be a key is in no tag set; what then happens to it is up to Python."""
+        obj = verbatim(self._object(target))
+        tags = self.guards[self.scopes.attribute(target)]
+        tests: list[ast.expr] = [ast.Compare(obj, [ast.In()], [verbatim(tag)]) for tag in tags]
+        if not self.marks:
+            self.marks.append(self.names.fresh("tagged"))
+        (tagged,) = self.marks
+        guard = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+        no = [_assignment(verbatim(tagged), ast.Constant(False))]
+        plain = ast.Attribute(obj, target.attr, ast.Store())
+        return [
+            ast.Try(
+                [_assignment(verbatim(tagged), guard)],
+                [ast.ExceptHandler(verbatim("TypeError"), None, no)], [], [],
+            ),
+            ast.If(verbatim(tagged), [self._set(target, value)], [_assignment(plain, value)]),
+        ]  # fmt: skip
+
     def _del(self, target: ast.Attribute) -> ast.stmt:
         obj = verbatim(self._object(target))
         field_name = self.scopes.attribute(target)
@@ -381,6 +450,11 @@ class _Replacer(ast.NodeTransformer):
                 assert isinstance(inner, ast.expr)
                 return ast.Call(verbatim(function), [inner], [])
         return self.generic_visit(node)
+
+
+def _is_atom(node: ast.expr, text: str) -> bool:
+    """An expression that may be evaluated later, and stand twice in the text."""
+    return isinstance(node, ast.Name | ast.Constant) and len(text) <= 40 and text.isprintable()
 
 
 def _assignment(target: ast.expr, value: ast.expr) -> ast.stmt:

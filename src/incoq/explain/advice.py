@@ -8,14 +8,14 @@ never wrong to ignore: the demand set may be small already, and a fact must be t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from incoq.compile import Compiled
 from incoq.explain.costs import update_of
-from incoq.invariants.query_graph import demand_graph
+from incoq.frontend.find_queries import unreached
 from incoq.ir.covers import Cost, Cover
 from incoq.ir.invariants import Plan
-from incoq.ir.objects import Fact
+from incoq.ir.objects import Fact, ObjectQuery
 from incoq.ir.relational import Clause, Kind, RelationalQuery
 
 
@@ -31,12 +31,12 @@ def advice(compiled: Compiled) -> list[Advice]:
     """All advice, query by query."""
     called = {q.name for q in compiled.plan.nested_queries()}
     found: list[Advice] = []
-    for query in compiled.plan.queries:
+    for site, query in zip(compiled.sites, compiled.plan.queries, strict=True):
         if query.nested:
             continue
         found += _unconstrained(query)
         if query.name not in called:  # what another query calls is demanded by all its parameters
-            found += _fewer_demand_parameters(query)
+            found += _fewer_demand_parameters(site.query)
         found += _facts(compiled.plan, query)
     return found
 
@@ -55,7 +55,7 @@ def _unconstrained(query: RelationalQuery) -> Iterator[Advice]:
             yield Advice(query.name, text)
 
 
-def _fewer_demand_parameters(query: RelationalQuery) -> Iterator[Advice]:
+def _fewer_demand_parameters(query: ObjectQuery) -> Iterator[Advice]:
     """A parameter that the clauses reach from the others need not be part of demand."""
     if query.demand != query.all_params:
         return
@@ -63,7 +63,7 @@ def _fewer_demand_parameters(query: RelationalQuery) -> Iterator[Advice]:
     for parameter in query.params:
         others = tuple(p for p in query.demand if p != parameter)
         named = tuple(p for p in others if p not in query.hidden)
-        if named and not set(query.params) - _reached(query, others):
+        if named and not unreached(set(others), query.params, query.clauses):
             choices.append(_option(named))
     if choices:
         text = (
@@ -77,12 +77,6 @@ def _fewer_demand_parameters(query: RelationalQuery) -> Iterator[Advice]:
 def _option(named: tuple[str, ...]) -> str:
     shown = ", ".join(f'"{p}"' for p in named)
     return f"`demand={shown}`" if len(named) == 1 else f"`demand=({shown})`"
-
-
-def _reached(query: RelationalQuery, demand: tuple[str, ...]) -> set[str]:
-    clauses = (replace(query.clauses[0], args=demand), *query.clauses[1:])
-    graph = demand_graph(replace(query, demand=demand, clauses=clauses))
-    return {*demand, *(e.target for e in graph.edges)}
 
 
 def _facts(plan: Plan, query: RelationalQuery) -> Iterator[Advice]:

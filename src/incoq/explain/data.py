@@ -26,10 +26,13 @@ def explain_json(compiled: Compiled, steps: bool = False) -> dict[str, Any]:
     """Everything as plain data; see docs/explain-schema.md."""
     plans = {compiled.plan.mode: compiled.plan}
     refused: dict[str, str] = {}
+    unmarked = bool(compiled.left_out) or any(site.faults for site in compiled.sites)
     for mode in MODES:
         if mode not in plans:
             try:
-                plans[mode] = compile_program(compiled.program, mode, compiled.plan.strategy).plan
+                plans[mode] = compile_program(
+                    compiled.program, mode, compiled.plan.strategy, unmarked=unmarked
+                ).plan
             except CompileError as error:
                 refused[mode] = f"refused: {error.code}, {error.message}"
     pairs = list(zip(compiled.sites, compiled.plan.queries, strict=True))
@@ -147,7 +150,7 @@ def _why(covers: Covers) -> str:
         known = [s.factor.text for s in best.steps if s.factor is not None and s.factor.size is Size.ONE]
         reason += f"; by a declared fact {', '.join(known)} is 1"
     if len(covers.tied) > 1:
-        reason += f"; of {len(covers.tied)} tied orders the one found first"
+        reason += f"; of {len(covers.tied)} tied orders the one that knows most columns"
     if covers.cut:
         reason += "; the search budget ended before all orders were tried"
     return reason

@@ -15,6 +15,9 @@ from typing import Any
 
 from incoq.compile import Compiled
 
+# The methods of the containers that maintenance is put into; every other mutator is made of them.
+CONTAINERS = {"Set": ("add", "discard"), "Dict": ("__setitem__", "__delitem__"), "List": ("put", "take")}
+
 _BLOCK = re.compile(r"^\s*# (?P<invariant>\w+) for (?P<change>.*?): (?P<cost>O\(.*\))$")
 _LOOP = re.compile(r"^\s*for .*:  # (?P<cost>#.*)$")
 
@@ -24,16 +27,16 @@ def maintenance_functions(compiled: Compiled) -> Iterable[dict[str, Any]]:
     text = compiled.support.text
     names = compiled.support.names
     prelude = set(names.values())
-    containers = {names["Set"]: ("add", "discard"), names["Dict"]: ("__setitem__", "__delitem__")}
-    if not any(c.relation.name == "item" for i in compiled.plan.invariants for c in i.clauses):
-        del containers[names["Dict"]]
+    methods = {method: names[name] for name, own in CONTAINERS.items() for method in own}
     lines = text.splitlines()
     known = {i.name for i in compiled.plan.invariants}
     for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) and node.name in containers:
+        if isinstance(node, ast.ClassDef):
             for method in node.body:
-                if isinstance(method, ast.FunctionDef) and method.name in containers[node.name]:
-                    yield _function(lines, method, f"{node.name}.{method.name}", known)
+                if isinstance(method, ast.FunctionDef) and method.name in methods:
+                    function = _function(lines, method, f"{methods[method.name]}.{method.name}", known)
+                    if function["blocks"]:  # elsewhere a method of the prelude
+                        yield function
         elif isinstance(node, ast.FunctionDef) and node.name not in prelude:
             yield _function(lines, node, node.name, known)
 

@@ -7,6 +7,7 @@ the tag set serves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +41,7 @@ def graph_data(plan: Plan, query: RelationalQuery) -> dict[str, Any]:
                 "to": edge.target,
                 "relation": str(query.clauses[edge.clause].relation),
                 "carries_demand": carries and edge in graph.edges,
-                **_filtered(query, edge, tags, plan.invariants),
+                **_filtered(query, edge, tags, of_query if carries else plan.invariants),
             }
             for edge in all_edges(query)
         ],
@@ -48,7 +49,7 @@ def graph_data(plan: Plan, query: RelationalQuery) -> dict[str, Any]:
 
 
 def _filtered(
-    query: RelationalQuery, edge: Edge, tags: dict[str, str], invariants: tuple[Invariant, ...]
+    query: RelationalQuery, edge: Edge, tags: dict[str, str], invariants: Sequence[Invariant]
 ) -> dict[str, Any]:
     """The relation that an edge stands for once demand filters it, and what is stored of it."""
     clause = query.clauses[edge.clause]

@@ -15,8 +15,14 @@ from incoq.pages import render
 from incoq.pages.draw_graph import Link, Node, draw_graph
 from incoq.pages.highlight import numbered
 
-_REMOVES = {"remove", "discard", "pop", "clear", "difference_update", "intersection_update"}
-_ADDS = {"add", "update"}
+# What a mutator ends in, by its name; a name that several containers have leads to the set's.
+_MUTATORS = {
+    **dict.fromkeys(["append", "insert", "extend"], ("List", "put")),
+    **dict.fromkeys(["add", "update"], ("Set", "add")),
+    **dict.fromkeys(
+        ["remove", "discard", "pop", "clear", "difference_update", "intersection_update"], ("Set", "discard")
+    ),
+}
 
 
 def page(compiled: Compiled, steps: bool = False) -> str:
@@ -25,16 +31,17 @@ def page(compiled: Compiled, steps: bool = False) -> str:
     known = {i["name"] for i in data["invariants"]}
     return render(
         "explain.html",
-        title=", ".join(data["files"]),
+        title=title_of(compiled),
         data=data,
         graphs={q["name"]: graph_svg(q["graph"], q["name"]) for q in data["queries"]},
         sources={q["name"]: numbered(q["source"], first=_first_line(q)) for q in data["queries"]},
         functions=[{**f, "listing": _listing(f)} for f in data["maintenance"]],
+        clauses={q["name"]: clauses_of(q["graph"]) for q in data["queries"]},
         maintained=_maintained(data),
         modules=[
             {
                 "file": rewritten.module.filename,
-                "listing": _source(compiled, rewritten.module),
+                "listing": _source(compiled, rewritten.module, {f["function"] for f in data["maintenance"]}),
                 "rewritten": numbered(rewritten.text),
                 "name": f"source-{number}",
             }
@@ -42,6 +49,13 @@ def page(compiled: Compiled, steps: bool = False) -> str:
         ],
         known=known,
     )
+
+
+def title_of(compiled: Compiled) -> str:
+    """The file, or the directory with the number of its modules."""
+    files = [m.filename for m in compiled.program.modules]
+    root = compiled.program.root
+    return files[0] if root is None else f"{root} ({len(files)} modules)"
 
 
 def graph_svg(graph: dict[str, Any], name: str) -> Markup:
@@ -64,15 +78,29 @@ def graph_svg(graph: dict[str, Any], name: str) -> Markup:
         nodes.insert(0, Node(root, "", "demand", demand["relation"]))
         for number, target in enumerate(demand["to"], 1):
             title = f"column {number} of {demand['relation']}"
-            links.append(Link((root,), target, f"{number}", "hyper", f"{name}-demand", title))
-    for number, edge in enumerate(graph["edges"]):
-        kind = "carries" if edge["carries_demand"] else ""
-        label = f"{edge['clause']} {edge['relation']}"
-        if edge["from"]:
+            links.append(Link((root,), (target,), f"{number}", "hyper", f"{name}-demand", title))
+    for clause in clauses_of(graph):
+        kind = "carries" if clause["carries_demand"] else ""
+        label = f"{clause['clause']} {clause['relation']}"
+        key = f"{name}-{clause['clause']}"
+        if clause["from"]:
             links.append(
-                Link(tuple(edge["from"]), edge["to"], label, kind, f"{name}-{number}", edge["filtered"])
+                Link(tuple(clause["from"]), tuple(clause["to"]), label, kind, key, clause["filtered"])
             )
     return draw_graph(nodes, links, name)
+
+
+def clauses_of(graph: dict[str, Any]) -> list[dict[str, Any]]:
+    """The edges of each clause as one: a pattern leads from a set to several variables."""
+    found: dict[int, dict[str, Any]] = {}
+    for edge in graph["edges"]:
+        merged = found.setdefault(
+            edge["clause"], {**edge, "to": [], "projections": [], "carries_demand": False}
+        )
+        merged["to"].append(edge["to"])
+        merged["projections"] += edge["projections"]
+        merged["carries_demand"] |= edge["carries_demand"]
+    return list(found.values())
 
 
 def _first_line(query: dict[str, Any]) -> int:
@@ -120,32 +148,32 @@ def _maintained(data: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
 # -- the source --------------------------------------------------------------------------------------------
 
 
-def _source(compiled: Compiled, module: Module) -> Markup:
+def _source(compiled: Compiled, module: Module, known: set[str]) -> Markup:
     """A module's text; each query and update leads to the code that stands for it."""
     notes = [Markup("")] * (module.source.count("\n") + 1)
     for line, function in dict.fromkeys(_uses(compiled, module)):
-        notes[line - 1] += Markup('<a class="chip" href="#{}">→ {}</a>').format(_anchor(function), function)
+        if function in known:
+            notes[line - 1] += Markup('<a class="chip" href="#{}">→ {}</a>').format(
+                _anchor(function), function
+            )
     return numbered(module.source, notes)
 
 
 def _uses(compiled: Compiled, module: Module) -> Iterator[tuple[int, str]]:
     """The lines of a module that query or update, with the generated function behind them."""
     support = compiled.support
-    container = support.names["Set"]
     for site in compiled.sites:
         if site.module is module and site.node is not None:
             yield site.node.lineno, support.ask[site.query.name]
-    tracks_sets = any(
-        c.relation.name in ("member", "content") for i in compiled.plan.invariants for c in i.clauses
-    )
     for node in ast.walk(module.tree):
         match node:
             case ast.Attribute(attr=attr, ctx=ast.Store()) if attr in support.setters:
                 yield node.lineno, support.setters[attr]
             case ast.Attribute(attr=attr, ctx=ast.Del()) if attr in support.deleters:
                 yield node.lineno, support.deleters[attr]
-            case ast.Call(func=ast.Attribute(attr=attr, end_lineno=int(line))) if tracks_sets:
-                if attr in _ADDS:
-                    yield line, f"{container}.add"
-                elif attr in _REMOVES:
-                    yield line, f"{container}.discard"
+            case ast.Call(func=ast.Attribute(attr=attr, end_lineno=int(line))) if attr in _MUTATORS:
+                container, method = _MUTATORS[attr]
+                yield line, f"{support.names[container]}.{method}"
+            case ast.Subscript(ctx=ast.Store() | ast.Del(), lineno=line):
+                method = "__setitem__" if isinstance(node.ctx, ast.Store) else "__delitem__"
+                yield line, f"{support.names['Dict']}.{method}"

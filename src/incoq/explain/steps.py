@@ -84,7 +84,8 @@ def _planned(compiled: Compiled, mode: str, counting: bool) -> Plan:
     """The plan that another choice of options would have given, up to names."""
     plan = compiled.plan
     names = NameSupply(compiled.program.identifiers() - {"Set"})
-    return define_invariants(list(plan.queries), mode, plan.strategy, names, counting, plan.only_adds)
+    without = plan.without if counting else plan.without | {"counts"}
+    return define_invariants(list(plan.queries), mode, plan.strategy, names, without, plan.only_adds)
 
 
 def _invariants(plan: Plan) -> str:

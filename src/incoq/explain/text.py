@@ -31,10 +31,11 @@ class _Printer:
             self.query(query)
         if data["invariants"]:
             self.invariants(data["invariants"])
-            self.costs(data)
             self.maintenance(data["maintenance"])
         if data.get("steps"):
             self.steps(data["steps"])
+        if data["invariants"]:  # at the end, where a terminal shows it
+            self.costs(data)
         if data["notices"]:
             self.heading("Notices")
             for notice in data["notices"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
@@ -282,8 +282,7 @@ def _make(
         for parameter in demand:
             if parameter not in params:
                 raise module.error("IQ208", f"`{parameter}` is not a parameter of `{name}`", node)
-        given = set(demand) | set(hidden)
-        missing = sorted((unreachable(body.clauses, given) | set(params)) - _reached(body, given) - given)
+        missing = unreached({*demand, *hidden}, params, body.clauses)
         if missing:
             raise module.error(
                 "IQ207", f"with demand={demand!r} the variable `{missing[0]}` is not reachable", node
@@ -295,11 +294,16 @@ def _make(
     )  # fmt: skip
 
 
-def _reached(body: Body, given: set[str]) -> set[str]:
+def unreached(given: set[str], params: Sequence[str], clauses: Sequence[Membership | Condition]) -> list[str]:
+    """Parameters and variables that cannot be reached from the demand parameters `given`."""
+    return sorted((unreachable(clauses, given) | set(params)) - _reached(clauses, given) - given)
+
+
+def _reached(clauses: Sequence[Membership | Condition], given: set[str]) -> set[str]:
     """Variables that memberships reach from `given`."""
-    bound = {v for c in body.clauses if isinstance(c, Membership) for v in pattern_variables(c.pattern)}
-    reached = bound - unreachable(body.clauses, given)
-    for clause in body.clauses:
+    bound = {v for c in clauses if isinstance(c, Membership) for v in pattern_variables(c.pattern)}
+    reached = bound - unreachable(clauses, given)
+    for clause in clauses:
         match clause:
             case Condition(Expr(node=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]))):
                 for side, other in ((left, right), (right, left)):

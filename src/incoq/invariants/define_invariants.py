@@ -17,12 +17,15 @@ would be dead is never made.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 
+from incoq.invariants.choose_strategy import choose_strategy
+from incoq.invariants.define_joins import define_joins
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
 from incoq.ir.covers import Access
-from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
+from incoq.ir.invariants import Block, Choice, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
 from incoq.names import NameSupply
@@ -36,28 +39,42 @@ def define_invariants(
     mode: str,
     strategy: str,
     names: NameSupply,
-    counting: bool = True,
+    without: frozenset[str] = frozenset(),
     only_adds: bool = False,
 ) -> Plan:
     """All invariants of all queries, each after those it depends on."""
+    counting = "counts" not in without
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
+    choices: list[Choice] = []
+
+    def definer(names: NameSupply, shared: dict[object, Invariant]) -> Definer:
+        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds)
+
     for query in queries:
-        definer = _Definer(query, mode == "filtered", strategy, names, shared, counting, only_adds)
-        invariants.extend(definer.define())
-    plan = Plan(tuple(queries), tuple(invariants), mode, strategy, only_adds and counting)
+        if mode == "filtered" and strategy in ("join", "auto"):
+            choice, stages = choose_strategy(query, strategy, lambda: definer(copy(names), dict(shared)))
+            choices.append(choice)
+            if stages is not None:
+                invariants.extend(define_joins(definer(names, shared), stages))
+                continue
+        invariants.extend(definer(names, shared).define())
+    plan = Plan(
+        tuple(queries), tuple(invariants), mode, strategy, only_adds and counting, choices=tuple(choices),
+        without=without,
+    )  # fmt: skip
     plan.check()
     return plan
 
 
 @dataclass
-class _Definer:
+class Definer:
     query: RelationalQuery
     filtered: bool
     strategy: str
     names: NameSupply
     shared: dict[object, Invariant]
-    counting: bool
+    without: frozenset[str]
     only_adds: bool = False
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
@@ -72,15 +89,33 @@ class _Definer:
         query = self.query
         needs = [self._need(i) for i, c in enumerate(query.clauses) if c.relation.kind in NESTED]
         blocks, access = self._blocks(tuple(range(len(query.clauses))))
+        if "indices" in self.without:  # an inverse of every relation, read or not
+            for index, clause in enumerate(query.clauses):
+                if clause.relation.kind in (Kind.FIELD, Kind.MEMBER) and len(clause.args) == 2:
+                    self._index(index, (1,))
         head = (*query.demand, *query.rest)
-        counted = query.aggregate is None and (needs_counts(query, self.only_adds) or not self.counting)
         result = Invariant(
             self.names.fresh(f"r_{query.name}"), Store.RESULT, head, len(query.demand), query.clauses,
-            query.tests, counted, query.name, tuple(blocks),
+            query.tests, self.counted(), query.name, tuple(blocks),
             depth=1 + max(self.graph.depth.values(), default=0), result=query.result,
             access=tuple(access.items()),
         )  # fmt: skip
         return [*self.made, *needs, result]
+
+    def counted(self) -> bool:
+        """Does the answer count how many combinations give an element?"""
+        query = self.query
+        return query.aggregate is None and (needs_counts(query, self.only_adds) or "counts" in self.without)
+
+    def demand_index(self, key: tuple[int, ...]) -> Invariant:
+        """Demand by some of its columns."""
+        return self._index(0, key)
+
+    def demand_tag(self, variable: str) -> Invariant:
+        """The values that a demand parameter has."""
+        if variable not in self.tags:
+            self.tags[variable] = self._demand_projection(variable, False, self._tag_name(variable))
+        return self.tags[variable]
 
     def _blocks(self, chosen: tuple[int, ...]) -> tuple[list[Block], dict[tuple[int, tuple[int, ...]], str]]:
         """Maintenance of a head over some clauses of the query, with the indices that it looks up."""
@@ -138,6 +173,8 @@ class _Definer:
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
             if self._watches_content(variable):
                 continue  # such a tag holds sets only, and tells nothing of other values
+            if "guards" in self.without:
+                implied = False
             if variable != source and not implied and not clause.watch and incoming:
                 guards.append(Guard(self._tag(variable).name, variable))
         return tuple(guards)
@@ -157,7 +194,7 @@ class _Definer:
         assert sources, f"{variable} is reachable"
         if several:
             clauses = tuple(Clause(s.relation, (variable,)) for s in sources)
-            tag = self._make(
+            tag = self.make(
                 plain, Store.TAG, (variable,), 1, clauses, False, depth=self.graph.depth[variable] + 1
             )
         else:
@@ -171,7 +208,7 @@ class _Definer:
     def _demand_projection(self, variable: str, several: bool, plain: str) -> Invariant:
         name = f"{plain}_demand" if several else plain
         clause = self.query.clauses[0]
-        return self._make(name, Store.TAG, (variable,), 1, (clause,), len(clause.args) > 1, depth=0)
+        return self.make(name, Store.TAG, (variable,), 1, (clause,), len(clause.args) > 1, depth=0)
 
     def _edge_projection(self, edge: Edge, several: bool, plain: str) -> Invariant:
         key = (edge.clause, edge.target)
@@ -182,7 +219,7 @@ class _Definer:
                 source = self._tag(edge.sources[0])
                 clauses = (Clause(source.relation, edge.sources), _joined(clause))
             number = occurrence(self.query.clauses, edge.clause) or f"_{clause.relation.name}"
-            self.projections[key] = self._make(
+            self.projections[key] = self.make(
                 plain + number if several else plain, Store.TAG, (edge.target,), 1,
                 clauses, True, depth=self.graph.depth[edge.target],
                 sets_only=self._watches_content(edge.target),
@@ -222,7 +259,7 @@ class _Definer:
             clauses = (*clauses[:-1], _joined(clauses[-1]))
             bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
             sets_only = len(key) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
-            self.shared[identity] = self._make(
+            self.shared[identity] = self.make(
                 name, Store.INDEX, head, len(key), clauses, False, depth=depth, sets_only=sets_only
             )
         self.indices[clause_index, key] = self.shared[identity]
@@ -241,7 +278,7 @@ class _Definer:
         columns = "".join(str(i + 1) for i in key) + "_" + "".join(str(i + 1) for i in new)
         return f"{prefix}{short}{suffix}_{columns}"
 
-    def _make(
+    def make(
         self,
         name: str,
         store: Store,

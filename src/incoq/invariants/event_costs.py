@@ -77,7 +77,7 @@ def _values(clause: Clause) -> tuple[str, ...]:
 def _caused(plan: Plan, invariant: Invariant) -> list[Dependent]:
     """What reacts to a change of an invariant."""
     match invariant.store:
-        case Store.TAG:
+        case Store.TAG | Store.JOIN:
             return plan.dependents(invariant.relation)
         case Store.NEED:
             return plan.dependents(demand_relation(invariant.needed))

@@ -10,7 +10,7 @@ that is a `Store`; how a change of any clause changes the head is derived alike 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
@@ -25,6 +25,7 @@ class Store(Enum):
     RESULT = "result"  # map from parameters to the answer
     TAG = "tag"  # set of values; its changes are events
     INDEX = "index"  # map from key columns to the other columns
+    JOIN = "join"  # kept as its indices alone; its changes are events
     NEED = "need"  # counted combinations for which a nested query is demanded
 
 
@@ -66,9 +67,9 @@ class Invariant:
 
     @property
     def relation(self) -> Relation:
-        """The relation that a tag is, for the clauses that use it."""
-        assert self.store is Store.TAG
-        return Relation(Kind.TAG, self.name)
+        """The relation that a tag or a join is, for the clauses that use it."""
+        assert self.store in (Store.TAG, Store.JOIN)
+        return Relation(Kind.TAG if self.store is Store.TAG else Kind.JOIN, self.name)
 
     def index_for(self, clause: int, key: tuple[int, ...]) -> str:
         return dict(self.access)[clause, key]
@@ -90,6 +91,15 @@ def shown_in_notebook(plan: Plan, query: str | None = None) -> str:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """How demand is propagated for a query, and why."""
+
+    query: str
+    strategy: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything to maintain, in dependency order: what a backend renders."""
 
@@ -99,6 +109,8 @@ class Plan:
     strategy: str
     only_adds: bool = False  # the program never removes from a set, and counts were left out for it
     class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
+    choices: tuple[Choice, ...] = ()  # of `join` and `auto`: what each query got
+    without: frozenset[str] = frozenset()  # savings left out, for comparison
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -106,6 +118,27 @@ class Plan:
 
     def invariant(self, name: str) -> Invariant:
         return next(i for i in self.invariants if i.name == name)
+
+    def structures(self) -> tuple[Invariant, ...]:
+        """The invariants that are kept as a structure of their own."""
+        return tuple(i for i in self.invariants if i.store is not Store.JOIN)
+
+    def strategy_of(self, query: str) -> str:
+        """How demand is propagated for one query."""
+        return next((c.strategy for c in self.choices if c.query == query), self.strategy)
+
+    def expanded(self, invariant: Invariant) -> Invariant:
+        """The same invariant with joins replaced by what they join."""
+        clauses: list[Clause] = []
+        tests = list(invariant.tests)
+        for clause in invariant.clauses:
+            if clause.relation.kind is Kind.JOIN:
+                inner = self.expanded(self.invariant(clause.relation.name))
+                clauses += inner.clauses
+                tests += inner.tests
+            else:
+                clauses.append(clause)
+        return replace(invariant, clauses=tuple(clauses), tests=tuple(tests))
 
     def result_of(self, query: str) -> Invariant:
         return next(i for i in self.invariants if i.store is Store.RESULT and i.query == query)
@@ -153,7 +186,7 @@ class Plan:
         assert len(set(names)) == len(names), "names are unique"
         for invariant in self.invariants:
             for clause in invariant.clauses:
-                if clause.relation.kind is Kind.TAG:
+                if clause.relation.kind in (Kind.TAG, Kind.JOIN):
                     assert clause.relation.name in seen, f"{invariant.name} before {clause.relation.name}"
             for block in invariant.blocks:
                 for guard in block.guards:

@@ -30,6 +30,7 @@ class Kind(Enum):
     ANSWER = "answer"  # (p1, ..., pk, x): x is in the answer of a nested set query
     DEMAND = "demand"  # the demanded combinations of a query
     TAG = "tag"  # (v,): a maintained set of values
+    JOIN = "join"  # (v1, ..., vk): the combinations that some clauses of a query allow
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Clause:
     @property
     def source(self) -> tuple[str, ...]:
         """The variables from which the others are reached (edges of the query graph start there)."""
-        if self.relation.kind in (Kind.DEMAND, Kind.TAG):
+        if self.relation.kind in (Kind.DEMAND, Kind.TAG, Kind.JOIN):
             return ()
         if self.watch and self.relation.kind not in (Kind.FIELD, Kind.ITEM):
             return ()

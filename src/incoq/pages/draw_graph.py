@@ -35,10 +35,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Link:
-    """An edge with its label; `key` names it in the page."""
+    """An edge with its label, from all sources to all targets; `key` names it in the page."""
 
     sources: tuple[str, ...]
-    target: str
+    targets: tuple[str, ...]
     label: str
     kind: str = ""
     key: str = ""
@@ -73,13 +73,11 @@ def draw_graph(nodes: Sequence[Node], links: Sequence[Link], name: str) -> Marku
     for vertex, view in zip(vertices, (*views, *labels), strict=True):
         vertex.view = view
     place = {node.name: vertex for node, vertex in zip(nodes, vertices, strict=False)}
-    edges: list[
-        tuple[int, bool, Edge]
-    ] = []  # the number of the link, and whether it is the part to the target
+    edges: list[tuple[int, bool, Edge]] = []  # the number of the link, and whether it is a part to a target
     for number, link in enumerate(links):
         label = vertices[len(nodes) + number]
         edges += [(number, False, Edge(place[s], label)) for s in dict.fromkeys(link.sources)]
-        edges.append((number, True, Edge(label, place[link.target])))
+        edges += [(number, True, Edge(label, place[t])) for t in dict.fromkeys(link.targets)]
     for _, _, edge in edges:
         edge.view = _Route()
     graph = Graph(vertices, [edge for _, _, edge in edges])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 
 def highlighted(code: str) -> list[Markup]:
@@ -21,12 +21,12 @@ def highlighted(code: str) -> list[Markup]:
 def numbered(code: str, notes: Sequence[Markup] = (), prefix: str = "", first: int = 1) -> Markup:
     """A listing with line numbers; `notes`, one for each line, follow the code."""
     rows = []
-    for number, line in enumerate(highlighted(code)):
-        note = notes[number] if number < len(notes) else Markup("")
-        place = Markup(' id="{}{}"').format(prefix, number + first) if prefix else Markup("")
+    anchor = escape(prefix)
+    for number, line in enumerate(highlighted(code), first):  # all parts are markup or numbers already
+        note = notes[number - first] if number - first < len(notes) else ""
+        place = f' id="{anchor}{number}"' if prefix else ""
+        chips = f'<span class="chips">{note}</span>' if note else ""
         rows.append(
-            Markup('<span class="line"{}><span class="no">{}</span><code>{}</code>{}</span>').format(
-                place, number + first, line, note
-            )
+            f'<span class="line"{place}><span class="no">{number}</span><code>{line}</code>{chips}</span>'
         )
-    return Markup('<div class="listing">{}</div>').format(Markup("").join(rows))
+    return Markup(f'<div class="listing">{"".join(rows)}</div>')

@@ -38,6 +38,8 @@ class Problem:
     selectors: tuple[tuple[str, str], ...] = ()
     filtered: bool = False
     indexed: bool = True  # auxiliary values are maintained without indices of their own
+    demanded: frozenset[str] = frozenset()  # variables of demand, and what fields give of them
+    fields: frozenset[tuple[str, str]] = frozenset()  # (o, x) where some field of o is x
 
 
 def find_covers(problem: Problem) -> Covers:
@@ -45,8 +47,14 @@ def find_covers(problem: Problem) -> Covers:
     search = _Search(problem)
     search.run()
     assert search.found, "a well-formed query has a cover: demand first, then forward"
-    ordered = sorted(search.found, key=lambda c: c.rank)
+    ordered = sorted(search.found, key=lambda c: (c.rank, -_columns_known(c)))
     return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
+
+
+def _columns_known(cover: Cover) -> int:
+    """Of covers that cost alike: how many columns are known where it goes through several tuples. The more
+    of them, the fewer tuples."""
+    return sum(len(step.key) for step in cover.steps if step.factor is not None)
 
 
 class _Search:
@@ -142,18 +150,24 @@ class _Search:
         new = tuple(i for i, v in enumerate(clause.args) if v not in bound)
         if clause.watch and clause.relation.kind not in (Kind.FIELD, Kind.ITEM):
             return Step(index, Access.NOTHING, key, ()) if not new else None
+        if clause.relation.kind is Kind.JOIN:
+            if not key and clause.args:
+                return None
+            return Step(index, Access.LOOKUP, key, new, self._join_factor(index, key, new) if new else None)
         if not new:
             return Step(index, Access.TEST, key, new)
         match clause.relation.kind:
             case Kind.FIELD:
                 if 0 in key:
                     return Step(index, Access.FORWARD, key, new)
-                if not key:
+                if not key or not self.problem.indexed:
                     return None
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.MEDIUM))
             case Kind.ITEM:
                 if 0 in key and new == (len(clause.args) - 1,):
                     return Step(index, Access.FORWARD, key, new)
+                if clause.watch and len(clause.args) - 1 in new:
+                    return None  # there need not be an entry
                 if 0 in key and (key == (0,) or not self.problem.indexed):
                     return Step(index, Access.SCAN, key, new, self._factor(index, key, new, Size.LARGE))
                 if not key or not self.problem.indexed:
@@ -162,7 +176,7 @@ class _Search:
             case Kind.MEMBER:
                 if key == (0,) or (0 in key and not self.problem.indexed):
                     return Step(index, Access.SCAN, key, new, self._factor(index, key, new, Size.LARGE))
-                if not key:
+                if not key or not self.problem.indexed:
                     return None
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.LARGE))
             case Kind.VALUE | Kind.ANSWER:
@@ -178,6 +192,19 @@ class _Search:
                 access = Access.LOOKUP if key else Access.SCAN
                 return Step(index, access, key, new, self._factor(index, key, new, Size.SMALL))
         return None
+
+    def _join_factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> Factor:
+        """What is joined to a value: few combinations of demand, some more where a field has that value, but
+        many where other sets are joined too."""
+        clause, problem = self.problem.clauses[index], self.problem
+        text = f"#{clause.relation.name}{{{_values(clause, key)}}}"
+        known = {clause.args[i] for i in key}
+        others = {clause.args[i] for i in new} - problem.demanded
+        if not others:
+            return Factor(text, Size.SMALL)
+        by_field = {source for source, target in problem.fields if target in known}
+        by_field |= {target for source, target in problem.fields if source in known | by_field}
+        return Factor(text, Size.MEDIUM if others <= by_field else Size.LARGE)
 
     def _factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...], size: Size) -> Factor:
         clause = self.problem.clauses[index]

@@ -46,6 +46,7 @@ def profile_json(compiled: Compiled, profile: Profile) -> dict[str, Any]:
                 "sizes": profile.sizes[i.name],
             }
             for i in compiled.plan.invariants
+            if i.name in profile.sizes
         ],
         "loops": dict(sorted(profile.blocks.items(), key=lambda item: (-item[1], item[0]))),
     }

@@ -18,6 +18,7 @@ from typing import Any
 from incoq.codegen.build_program import RewrittenModule
 from incoq.compile import Compiled
 from incoq.counting import count_loops
+from incoq.explain.functions import CONTAINERS
 from incoq.loading import LoadedProgram
 from incoq.profile.figures import Place, Profile, QueryFigures, Work
 from incoq.profile.naive import COUNTS, Naive
@@ -34,9 +35,10 @@ class ProfiledRun:
         self.functions: list[str] = []
         self.program = LoadedProgram(compiled, self._count)
         self._namespace = self.program.support.__dict__
-        shown = [q.name for q in compiled.plan.queries if not q.nested]
+        shown = [site.query.name for site in compiled.sites if site.node is not None]
         self.profile = Profile({name: QueryFigures(name) for name in shown})
-        self.profile.sizes = {i.name: [] for i in compiled.plan.invariants}
+        self._kept = [i for i in compiled.plan.invariants if i.name in self._namespace]  # not all are stored
+        self.profile.sizes = {i.name: [] for i in self._kept}
         self.profile.largest = dict.fromkeys(self.profile.sizes, 0)
         self._stride, self._depth = 1, 0
         self._naive: dict[str, Naive] = {}
@@ -68,7 +70,7 @@ class ProfiledRun:
     def _instrument(self) -> None:
         support, namespace = self.compiled.support, self._namespace
         for site, query in zip(self.compiled.sites, self.compiled.plan.queries, strict=True):
-            if query.nested:
+            if site.node is None:  # part of another query
                 continue
             answers = self.compiled.plan.result_of(query.name).name
             name = support.ask[query.name]
@@ -78,11 +80,12 @@ class ProfiledRun:
         tables = (support.setters, support.deleters, support.demand, support.release)
         for name in [n for table in tables for n in table.values()] + [support.setattr_, support.delattr_]:
             namespace[name] = self._updating(namespace[name], name)
-        for container, methods in (("Set", ("add", "discard")), ("Dict", ("__setitem__", "__delitem__"))):
-            owner = namespace[support.names[container]]
-            for method in methods:
-                name = f"{container}.{method}"
-                setattr(owner, method, self._updating(getattr(owner, method), name))
+        for container, methods in CONTAINERS.items():
+            for owner in _classes(namespace, namespace[support.names[container]]):
+                for method in methods:
+                    if method in vars(owner):
+                        name = f"{container}.{method}"
+                        setattr(owner, method, self._updating(vars(owner)[method], name))
 
     def _updating(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def noted(work: Work) -> None:
@@ -169,7 +172,7 @@ class ProfiledRun:
         if profile.moments and profile.moments[-1] == profile.events:
             return
         profile.moments.append(profile.events)
-        for invariant in self.compiled.plan.invariants:
+        for invariant in self._kept:
             size = self.compiled.space_of(invariant, self._namespace)
             profile.sizes[invariant.name].append(size)
             profile.largest[invariant.name] = max(profile.largest[invariant.name], size)
@@ -182,3 +185,9 @@ class ProfiledRun:
 def _named_like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     wrapper.__name__, wrapper.__doc__ = function.__name__, function.__doc__
     return wrapper
+
+
+def _classes(namespace: Mapping[str, Any], base: type) -> list[type]:
+    """A container of the support code and the classes that it derives from it."""
+    found = (c for c in namespace.values() if isinstance(c, type) and issubclass(c, base))
+    return list(dict.fromkeys(found))  # a class may have several names

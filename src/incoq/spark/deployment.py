@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from incoq.codegen.build_package import standalone_support
-from incoq.compile import Compiled, compile_program
+from incoq.compile import SEEN, Compiled, compile_program
 from incoq.errors import CompileError
 from incoq.frontend.program import Module, Program, parse_module, read_program
 from incoq.ir.objects import Variable
@@ -102,7 +102,7 @@ def deploy_program(program: Program) -> Deployment:
         _drop_policies(module)
     own = list(program.modules)
     program.modules.append(parse_module(_CHANGES, "<changes>", "<changes>"))
-    compiled = compile_program(program, "filtered")
+    compiled = compile_program(program, "filtered", "tags", SEEN)
     hidden: dict[str, str] = {}
     queries = tuple(_queries(compiled, own, hidden))
     if not queries:

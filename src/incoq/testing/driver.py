@@ -26,7 +26,7 @@ from incoq.testing.random_operations import Op, operations
 from incoq.testing.random_programs import Program, only_updates, program, without_clause, without_query
 
 MODES = ("filtered", "incremental")
-STRATEGIES = ("tags", "first-clause")
+STRATEGIES = ("tags", "first-clause", "join", "auto")
 SECONDS_A_PROGRAM = 60
 SHRINK_SECONDS = 20.0
 
@@ -120,7 +120,7 @@ def setting_of(seed: int, settings: Settings) -> tuple[str, str]:
     """Mode and strategy of a seed, where the command does not say."""
     rng = random.Random(seed ^ 0x5EED)
     mode = settings.mode or rng.choice(("filtered", "filtered", "filtered", "incremental"))
-    strategy = rng.choice(("tags", "tags", "first-clause")) if mode == "filtered" else "tags"
+    strategy = rng.choice(("tags", "first-clause", "join", "auto")) if mode == "filtered" else "tags"
     return mode, settings.strategy or strategy
 
 

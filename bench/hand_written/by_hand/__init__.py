@@ -1,0 +1,1 @@
+"""Incremental implementations written by hand, one module for each program."""

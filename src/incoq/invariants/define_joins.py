@@ -1,0 +1,122 @@
+"""Define what is maintained for a query whose memberships are joined (`--strategy join`).
+
+Before:    tag_u = {u : u in some tagged follower set and in some tagged group}, for the whole of both sets
+After:     join_nyc_fans_2 = {(celeb, group, u) : (celeb, group, fs) in join_nyc_fans_1,
+                              (fs, u) in member, (group, u) in member}
+           r_nyc_fans = {(celeb, group, email) : (celeb, group, u) in join_nyc_fans_2, (u, loc) in field_loc,
+                         (u, email) in field_email, loc == 'NYC'}
+Invariant: a join holds each combination once; it is kept as indices, one for each object that an update
+           may change, and its changes are events
+Cost:      the first demand of a pair walks the smaller of the two sets, where tags walk both whole sets
+Space:     #demand × the combinations of each pair, where tags have the sum of the sets: dearer when sets
+           that many pairs share are joined over and over, cheaper when they hardly overlap
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incoq.invariants.join_stages import Stages, kept_variables
+from incoq.ir.covers import Access
+from incoq.ir.invariants import Block, Guard, Invariant, Store
+from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery, Test
+from incoq.planning.find_covers import Problem, find_covers
+
+if TYPE_CHECKING:
+    from incoq.invariants.define_invariants import Definer
+
+Look = dict[tuple[int, tuple[int, ...]], str]
+
+
+def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
+    """The joins of all stages, their indices and the result."""
+    query = definer.query
+    previous = query.clauses[0]
+    source: Invariant | None = None
+    tests = list(query.tests)
+    indices: dict[tuple[str, tuple[int, ...]], Invariant] = {}
+    guards: dict[tuple[str, str], str] = {}
+
+    demanded = _determined(query)
+    fields = frozenset((c.args[0], c.args[1]) for c in query.clauses if c.relation.kind is Kind.FIELD)
+
+    def index(key: tuple[int, ...]) -> str:
+        """The index of what the stage before has joined, by some of its columns."""
+        if source is None:
+            return definer.demand_index(key).name
+        if (source.name, key) not in indices:
+            new = tuple(i for i in range(len(previous.args)) if i not in key)
+            head = tuple(previous.args[i] for i in (*key, *new))
+            by = "_".join(previous.args[i] for i in key)
+            indices[source.name, key] = definer.make(
+                f"{source.name}_by_{by}", Store.INDEX, head, len(key), (previous,), False, source.depth
+            )
+        return indices[source.name, key].name
+
+    def guard(variable: str, look: Look) -> tuple[Guard, ...]:
+        """That the updated object is bound by the stage before: in an index by it, or in a tag set."""
+        if variable not in previous.args:
+            return ()
+        by = previous.args.index(variable)
+        if (0, (by,)) in look:
+            return (Guard(look[0, (by,)], variable),)
+        if source is None or variable in query.demand:
+            return (Guard(definer.demand_tag(variable).name, variable),)
+        if (source.name, variable) not in guards:
+            tag = definer.make(
+                f"{source.name}_{variable}", Store.TAG, (variable,), 1, (previous,), True, source.depth
+            )
+            guards[source.name, variable] = tag.name
+        return (Guard(guards[source.name, variable], variable),)
+
+    def blocks(clauses: tuple[Clause, ...]) -> tuple[tuple[Block, ...], Look]:
+        made: list[Block] = []
+        access: Look = {}
+        for position, clause in enumerate(clauses):
+            problem = Problem(
+                clauses, frozenset(clause.args), frozenset({position}), query.facts, query.selectors,
+                filtered=True, indexed=False, demanded=demanded, fields=fields,
+            )  # fmt: skip
+            covers = find_covers(problem)
+            own: Look = {
+                (s.clause, s.key): index(s.key) for s in covers.best.steps if s.access is Access.LOOKUP
+            }
+            access |= own
+            made.append(Block(position, covers, guard(clause.args[0], own) if position else ()))
+        return tuple(made), access
+
+    for number, stage in enumerate(stages.stages):
+        clauses = (previous, *(query.clauses[i] for i in stage))
+        bound = {v for c in clauses for v in c.args}
+        ready = tuple(t for t in tests if t.names <= bound and not _reads_watched(t, definer))
+        tests = [t for t in tests if t not in ready]
+        head = kept_variables(query, stages, number)
+        made, access = blocks(clauses)
+        source = Invariant(
+            definer.names.fresh(f"join_{query.name}_{number + 1}"), Store.JOIN, head, len(head), clauses,
+            ready, False, query.name, made, depth=number + 1, access=tuple(access.items()),
+        )  # fmt: skip
+        definer.made.append(source)
+        previous = Clause(Relation(Kind.JOIN, source.name), head)
+    clauses = (previous, *(query.clauses[i] for i in stages.rest))
+    made, access = blocks(clauses)
+    result = Invariant(
+        definer.names.fresh(f"r_{query.name}"), Store.RESULT, (*query.demand, *query.rest),
+        len(query.demand), clauses, tuple(tests), definer.counted(), query.name, made,
+        depth=len(stages.stages) + 1, result=query.result, access=tuple(access.items()),
+    )  # fmt: skip
+    return [*definer.made, result]
+
+
+def _determined(query: RelationalQuery) -> frozenset[str]:
+    """Demand, and whatever fields lead to from there."""
+    known = set(query.demand)
+    for _ in query.clauses:
+        known |= {c.args[1] for c in query.clauses if c.relation.kind is Kind.FIELD and c.args[0] in known}
+    return frozenset(known)
+
+
+def _reads_watched(test: Test, definer: Definer) -> bool:
+    """Does a condition depend on what is watched? Then the result alone may evaluate it."""
+    watched = {v for c in definer.query.clauses if c.watch for v in c.args}
+    return bool(test.names & watched)

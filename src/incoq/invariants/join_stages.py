@@ -1,0 +1,113 @@
+"""Split a query into stages, each of which joins a few clauses to what the stage before has joined.
+
+Before:    (celeb, group) in demand, (celeb, fs) in field_followers, (fs, u) in member, (group, u) in member,
+           (u, loc) in field_loc, (u, email) in field_email
+After:     stage 1: (celeb, fs) in field_followers
+           stage 2: (fs, u) in member, (group, u) in member
+           the rest: loc and email, which nothing leads on from
+Invariant: the object that an update of a stage's clause changes is bound by an earlier stage, or another of
+           the updated values is; so what the stages before have joined, indexed by it, is all that the
+           update needs
+
+A stage follows fields, each of which gives one value; or it binds the elements of sets, by all clauses that
+tell the same elements at once, since their intersection is what is wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from incoq.ir.relational import Clause, Kind, RelationalQuery
+
+_JOINED = (Kind.FIELD, Kind.MEMBER)
+_WATCHED = (Kind.FIELD, Kind.MEMBER, Kind.CONTENT)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The clauses of each stage, by number, and those that are left for the result."""
+
+    stages: tuple[tuple[int, ...], ...]
+    rest: tuple[int, ...]
+
+
+def join_stages(query: RelationalQuery) -> Stages | str:
+    """The stages of a query, or the reason why it has none."""
+    clauses = query.clauses
+    for clause in clauses[1:]:
+        if clause.relation.kind not in (_WATCHED if clause.watch else _JOINED):
+            return f"it reads {clause.relation.kind.value} relations, which joins do not hold"
+    pending = [i for i, c in enumerate(clauses) if i and not c.watch and not _is_leaf(clauses, i)]
+    rest = tuple(i for i in range(1, len(clauses)) if i not in pending)
+    bound = set(clauses[0].args)
+    stages: list[tuple[int, ...]] = []
+    while pending:
+        stage = [i for i in pending if _follows_field(clauses[i], bound)]
+        if not stage:
+            stage = _elements(clauses, pending, bound)
+        if not stage:
+            return "no order of its clauses leads from demand along sets and fields alone"
+        stages.append(tuple(stage))
+        for index in stage:
+            bound.update(clauses[index].args)
+        pending = [i for i in pending if i not in stage]
+    if not stages:
+        return "it follows no set"
+    missing = {c.args[0] for c in clauses[1:]} - bound
+    if missing:
+        return f"{', '.join(sorted(missing))} is bound by no clause that holds for certain"
+    return Stages(tuple(stages), rest)
+
+
+def _is_leaf(clauses: tuple[Clause, ...], index: int) -> bool:
+    """Does a field only give a value to conditions and results?"""
+    clause = clauses[index]
+    if clause.relation.kind is not Kind.FIELD:
+        return False
+    return not any(clause.args[-1] in other.args for i, other in enumerate(clauses) if i != index)
+
+
+def _follows_field(clause: Clause, bound: set[str]) -> bool:
+    return clause.relation.kind is Kind.FIELD and clause.args[0] in bound
+
+
+def _elements(clauses: tuple[Clause, ...], pending: list[int], bound: set[str]) -> list[int]:
+    """The clauses that tell the elements of one set, where most clauses can tell."""
+    found: list[list[int]] = []
+    for base in pending:
+        if clauses[base].relation.kind is not Kind.MEMBER or clauses[base].args[0] not in bound:
+            continue
+        new = set(clauses[base].args) - bound
+        told = [i for i in pending if _tells(clauses[i], bound, new)]
+        found.append([base, *(i for i in told if i != base)])
+    return max(found, key=lambda stage: (len(stage), -stage[0]), default=[])
+
+
+def _tells(clause: Clause, bound: set[str], new: set[str]) -> bool:
+    """Does a clause say something about elements just bound, and is one of its values bound before them?"""
+    if clause.relation.kind is Kind.MEMBER:
+        return clause.args[0] in bound and set(clause.args) <= bound | new
+    return clause.args[0] in new and clause.args[1] in bound
+
+
+def kept_variables(query: RelationalQuery, stages: Stages, upto: int) -> tuple[str, ...]:
+    """The variables that the join up to a stage must tell: demand, what is read later, and all that
+    only a set determines, so that each combination is there once."""
+    clauses = query.clauses
+    inside = {0, *(i for stage in stages.stages[: upto + 1] for i in stage)}
+    bound = list(dict.fromkeys(v for i in sorted(inside) for v in clauses[i].args))
+    later = {v for i, c in enumerate(clauses) if i not in inside for v in c.args}
+    for test in (*query.tests, query.result):
+        later |= test.names
+    # A value that a field gives is told by the object, unless the object is told by that value alone.
+    fields = [clauses[i].args for i in sorted(inside) if clauses[i].relation.kind is Kind.FIELD]
+    keep = [v for v in bound if v in later or v in query.demand or v in query.rest]
+    keep += [v for v in bound if v not in keep and v not in {target for _, target in fields}]
+    while True:
+        told = set(keep)
+        for _ in fields:
+            told |= {target for source, target in fields if source in told}
+        missing = [v for v in bound if v not in told]
+        if not missing:
+            return tuple(v for v in bound if v in keep)
+        keep.append(missing[0])
