@@ -37,21 +37,21 @@ PROGRAM = click.argument("program", type=click.Path(path_type=Path))
 UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked comprehensions, too.")
 
 
-class _Doors(click.Group):
-    """The commands, with `spark`, which is imported when it is asked for."""
+class _OnSpark(click.Group):
+    """`incoq spark`, whose commands are imported when one is asked for."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted([*super().list_commands(context), "spark"])
+        from incoq.spark.cli import spark
+
+        return spark.list_commands(context)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name == "spark":
-            from incoq.spark.cli import spark
+        from incoq.spark.cli import spark
 
-            return spark
-        return super().get_command(context, name)
+        return spark.get_command(context, name)
 
 
-@click.group(cls=_Doors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="incoq")
 def main() -> None:
     """Queries over live Python objects and sets, compiled to code that keeps their answers up to date.
@@ -255,6 +255,14 @@ def _taken(compiled: Compiled) -> str:
     return "\n".join(
         [*lines, f"{len(taken)} comprehensions taken, {len(compiled.left_out)} left as they are"]
     )
+
+
+@main.group(cls=_OnSpark)
+def spark() -> None:
+    """The same queries at scale: maintained over tables and a stream of changes, on Spark."""
+    from incoq.spark.cli import check_installed
+
+    check_installed()
 
 
 def _compiled(
