@@ -28,7 +28,7 @@ def write_index(base: Path) -> int:
     """Note the bounds of every row group of a new base; the number of its rows."""
     index: dict[str, list[list[Any]]] = {}
     rows = 0
-    for file in sorted(base.glob("rel=*/*.parquet")):
+    for file in sorted(base.glob("rel=*/part-*.parquet")):
         relation = file.parent.name.removeprefix("rel=")
         metadata = pq.read_metadata(file)
         column = next(
