@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Set the checkout up and run a task in it. Needs Python 3.11 or newer, and pip; nothing else.
 
-    python3 dev.py demo            the running example, original beside compiled
+    python3 dev.py demo            the running example, original beside compiled, then on Spark
     python3 dev.py test [ARGS]     lint, then the tests; ARGS go to pytest
     python3 dev.py lint            ruff check, ruff format --check, mypy --strict
     python3 dev.py fix             let ruff mend and format what it can
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
     python3 dev.py bench --hand-written [ARGS]    generated beside hand-written code, for six programs
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
+    python3 dev.py streams [ARGS]  random streams through the Spark pipeline; --help lists its options
+    python3 dev.py spark-bench     the benchmark of the pipeline; --help lists its options
     python3 dev.py docs            the documentation as pages, in docs/_build/html
 
 The first run makes `.venv` here and installs the project into it, editable. Later runs reuse it and install
@@ -100,12 +102,6 @@ def test(args: list[str]) -> int:
     return run("pytest", "-n", "2", *args) or lint_failed
 
 
-def bench(args: list[str]) -> int:
-    if "--hand-written" in args:
-        return run("bench.hand_written", *(a for a in args if a != "--hand-written"))
-    return run("bench.running_example", *args)
-
-
 def docs(args: list[str]) -> int:
     """Build the documentation; a warning is a fault."""
     place = ROOT / "docs" / "_build" / "html"
@@ -115,13 +111,28 @@ def docs(args: list[str]) -> int:
     return failed
 
 
+def bench(args: list[str]) -> int:
+    if "--hand-written" in args:
+        return run("bench.hand_written", *(a for a in args if a != "--hand-written"))
+    return run("bench.running_example", *args)
+
+
+def demo(args: list[str]) -> int:
+    """The compiled program first; pyspark is installed only then, being large."""
+    failed = run("examples.demo", *args)
+    set_up("spark")
+    return failed or run("examples.spark_demo")
+
+
 TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the extra that it needs
-    "demo": ("", lambda args: run("examples.demo", *args)),
+    "demo": ("", demo),
     "test": ("test", test),
     "lint": ("test", lambda args: lint()),
     "fix": ("test", lambda args: run("ruff", "check", "--fix", ".") | run("ruff", "format", ".")),
     "bench": ("", bench),
     "docs": ("docs", docs),
+    "streams": ("test", lambda args: run("incoq.testing.spark_streams", *args)),
+    "spark-bench": ("spark", lambda args: run("bench.spark_pipeline", *args)),
     "fuzz": ("test", lambda args: run("incoq.testing.driver", *args)),
 }
 

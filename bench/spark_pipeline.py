@@ -2,11 +2,12 @@
 
 The running example over generated tables: at scale 1 about a million memberships, of 50,000 users in sets
 of 20. Apart from those, C celebrities with 1,000 followers and C groups with 1,000 members are demanded, in
-pairs; they are the same at every scale. Three streams of changes: *mixed*, over all data, one in a hundred
-of them relevant to the demand; and *relevant*, all of them of users and sets that the demand reaches. Each
-figure is the median over the batches, after one that is not counted; a batch includes reading the file,
-checking, writing the log, the job, the feed and the commit. At the end the answers are compared with those
-of re-computation.
+pairs; they are the same at every scale. Two streams of changes: *mixed*, over all data, one in a hundred
+of them relevant to the demand; and *relevant*, all of them of users and sets that the demand reaches.
+Beside them stands what computing the answers anew costs, as joins of DataFrames: *joins* with the demand
+pushed down, *all joins* plainly. Each figure is the median over the batches, after one that is not counted;
+a batch includes reading the file, checking, writing the log, the job, the feed and the commit. At the end
+the answers are compared with those of re-computation.
 
     python -m bench.spark_pipeline --scales 1,4,16 --json result.json
 """
@@ -28,6 +29,7 @@ from typing import Any
 
 from incoq.spark.deployment import deploy
 from incoq.spark.pipeline import Pipeline
+from incoq.spark.recompute import Recomputation
 from incoq.spark.session import runner, session
 from incoq.spark.store import Store
 from incoq.spark.tables import write_tables
@@ -144,6 +146,19 @@ def measure(
     }  # fmt: skip
 
 
+def measure_joins(spark: Any, pipeline: Pipeline, push: bool, times: int) -> dict[str, float]:
+    """The median cost of computing all answers anew, as joins of DataFrames."""
+    wall, cpu = [], []
+    for number in range(times + 1):
+        before, started = cpu_seconds(), time.perf_counter()
+        recomputation = Recomputation(spark, pipeline.store)
+        recomputation.answers(pipeline.deployment.query("nyc_fans"), push).count()
+        if number:
+            wall.append(time.perf_counter() - started)
+            cpu.append(cpu_seconds() - before)
+    return {"wall": statistics.median(wall), "cpu": statistics.median(cpu)}
+
+
 def prepare(spark: Any, folder: Path, scale: int, pairs: int) -> tuple[Pipeline, dict[str, float]]:
     tables = folder / f"tables-{scale}-{pairs}"
     tables.mkdir()
@@ -168,6 +183,10 @@ def main() -> int:
     parser.add_argument("--scales", default="1,4,16")
     parser.add_argument("--batches", type=int, default=5, help="batches for each figure")
     parser.add_argument("--pairs", default="30", help="demanded pairs; several at the first scale only")
+    parser.add_argument(
+        "--recompute", action=argparse.BooleanOptionalAction, default=True,
+        help="measure re-computation by joins too: demand pushed down, and plain",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     spark = session("incoq benchmark", "local[2]")
@@ -190,6 +209,10 @@ def main() -> int:
                 shown = [f"{found[name]:.2f}" for name in ("wall", "cpu")]
                 shown += [f"{found[name]:,.0f}" for name in ("routed", "changes_a_second")]
                 _print(rows, count, size, what, *shown)
+            for what, push in (("joins", True), ("all joins", False)) if chosen.recompute else ():
+                found = measure_joins(spark, pipeline, push, chosen.batches)
+                figures.append({"scale": scale, "pairs": count, "what": what, **found})
+                _print(rows, count, "", what, f"{found['wall']:.2f}", f"{found['cpu']:.2f}", "", "")
             differences = pipeline.verify()
             if differences:
                 print(f"{len(differences)} rows of the results are not what the data says: {differences[:3]}")

@@ -23,3 +23,4 @@ html_title = "incoq"
 html_copy_source = False
 html_show_search_summary = False  # it would fetch pages, which a browser forbids without a server
 html_show_sphinx = False
+html_show_copyright = False

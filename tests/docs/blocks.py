@@ -1,9 +1,11 @@
 """The fenced blocks of a Markdown page, and how each kind is executed.
 
 ```python file=NAME     written to NAME in the directory of the page; prints the same plain and compiled
+```json file=NAME       written to NAME
 ```python               executed in one namespace for the page, in order
 ```console              `$ command` lines are run in that directory; the lines below each are its output,
                         where a line `...` stands for any lines and `...` within a line for any text
+```console spark        the same, where Spark is installed
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ def run(command: str, folder: Path) -> str:
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
     isolated = words[1:2] == ["-I"]
     if not isolated:
-        environment["PYTHONPATH"] = str(ROOT / "src")
+        inherited = os.environ.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), *([inherited] if inherited else [])])
     done = subprocess.run(
         [*program, *words[1:]], cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8"
     )

@@ -7,6 +7,7 @@ import importlib.util
 import io
 import re
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,13 @@ def test_the_blocks_do_what_the_page_says(
                 (tmp_path / place).write_text(block.text, encoding="utf-8")
                 if "incoq" in block.text:
                     prints_the_same_compiled(tmp_path, place)
+            case "json" if (place := block.option("file")) is not None:
+                (tmp_path / place).parent.mkdir(exist_ok=True)
+                (tmp_path / place).write_text(block.text, encoding="utf-8")
             case "python":
                 execute(block, page, names)
+            case "console" if "spark" in block.words and not has_spark():
+                warnings.warn("Spark is not installed: its commands were not run", stacklevel=1)
             case "console":
                 for command, shown in commands_of(block):
                     if not command.startswith("python3 dev.py"):
@@ -47,6 +53,10 @@ def test_the_blocks_do_what_the_page_says(
                         assert agrees(shown, printed), f"line {block.line}: $ {command}\n{printed}"
             case language:
                 assert language.startswith(OF_THE_PAGE), f"line {block.line}: a block that nothing executes"
+
+
+def has_spark() -> bool:
+    return all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow"))
 
 
 def prints_the_same_compiled(folder: Path, place: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,25 @@ if TYPE_CHECKING:
 STORE = click.option(
     "--store", required=True, type=click.Path(path_type=Path), help="The directory that holds the pipeline."
 )
-MASTER = click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+
+
+def _keep_settings(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> None:
+    """Note the settings of Spark's for `_session`."""
+    wrong = [setting for setting in given if "=" not in setting]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]} is not KEY=VALUE", context, option)
+    context.meta["incoq.spark.settings"] = dict(setting.split("=", 1) for setting in given)
+
+
+def MASTER(command: Callable[..., Any]) -> Callable[..., Any]:  # used like the other options
+    """Where Spark runs, and how."""
+    command = click.option(
+        "--conf", multiple=True, metavar="KEY=VALUE", expose_value=False, callback=_keep_settings,
+        help="A setting of Spark's; may be repeated.",
+    )(command)  # fmt: skip
+    return click.option("--master", default="local[*]", show_default=True, help="Spark's master.")(command)
+
+
 MAPPING = click.option(
     "--mapping", type=click.Path(path_type=Path), help="How classes map to tables: a TOML or JSON file."
 )
@@ -159,7 +178,15 @@ def compact(store: Path, keep_feed: int, master: str) -> None:
 def verify(store: Path, master: str) -> None:
     """Compute all answers anew and compare them with the results; status 1 where they differ."""
     with _reported(store), _pipeline(store, master, f"incoq verify {store.name}") as pipeline:
+        from pyspark.sql import SparkSession
+
+        from incoq.spark.recompute import Recomputation
+
         differences = pipeline.verify()
+        by_joins, compared = Recomputation(SparkSession.getActiveSession(), pipeline.store).differences()
+        differences += by_joins
+        if compared:
+            click.echo(f"computed as joins too: {', '.join(compared)}", err=True)
         for line in differences[:20]:
             click.echo(line)
         if differences:
@@ -231,7 +258,7 @@ def _session(name: str, master: str) -> Iterator[Any]:
     from incoq.spark.session import session
 
     before = SparkSession.getActiveSession()
-    running = session(name, master)
+    running = session(name, master, **click.get_current_context().meta.get("incoq.spark.settings", {}))
     try:
         yield running
     finally:
@@ -264,3 +291,18 @@ def _reported(place: Path) -> Iterator[None]:
     except IncoqError as error:
         click.echo(f"incoq spark: {error}", err=True)
         sys.exit(1)
+    except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        if os.environ.get("INCOQ_TRACEBACK"):
+            raise
+        click.echo(f"incoq spark: {type(error).__name__}: {_told(error)}", err=True)
+        click.echo("  help: INCOQ_TRACEBACK=1 shows the traceback", err=True)
+        sys.exit(1)
+
+
+def _told(error: Exception) -> str:
+    """What an error says: of one in a Spark task, the cause and not the stack."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if "incoq.errors." in line or "Error: [IQ" in line]
+    return (causes or lines or ["no message"])[0]

@@ -17,9 +17,19 @@ from incoq.codegen.build_package import standalone_support
 from incoq.compile import SEEN, Compiled, compile_program
 from incoq.errors import CompileError
 from incoq.frontend.program import Module, Program, parse_module, read_program
-from incoq.ir.relational import Kind
+from incoq.ir.objects import Variable
+from incoq.ir.relational import Kind, RelationalQuery
 
 _CHANGES = "def changes(s):\n    s.discard(None)\n"  # the changes that come from outside
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A set query that is joins of base relations: nothing nested, no pattern, nothing behind a condition."""
+
+    clauses: tuple[tuple[str, tuple[str, ...]], ...]  # a relation and its variables, demand first
+    tests: tuple[tuple[str, tuple[str, ...]], ...]  # the text of a condition and the variables that it reads
+    result: tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class QueryPlan:
     answers: str
     begin: str
     end: str
+    flat: Flat | None  # what `recompute` makes DataFrames of
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,10 @@ class Deployment:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Deployment:
-        queries = tuple(QueryPlan(**_frozen(query)) for query in data["queries"])
+        queries = tuple(
+            QueryPlan(**{**_frozen(query), "flat": query["flat"] and Flat(**_frozen(query["flat"]))})
+            for query in data["queries"]
+        )
         return cls(**{**_frozen(data), "queries": queries})
 
     def query(self, name: str) -> QueryPlan:
@@ -137,7 +151,25 @@ def _queries(compiled: Compiled, modules: list[Module], hidden: dict[str, str]) 
             compiled.plan.result_of(query.name).name,
             compiled.support.demand[query.name],
             compiled.support.release[query.name],
+            _flat(query),
         )
+
+
+def _flat(query: RelationalQuery) -> Flat | None:
+    """The joins that a query is, where it is just that."""
+    kinds = (Kind.DEMAND, Kind.FIELD, Kind.MEMBER, Kind.ITEM)
+    for clause in query.clauses:
+        if clause.watch or clause.relation.kind not in kinds or len(set(clause.args)) != len(clause.args):
+            return None
+        if clause.pattern is not None and not isinstance(clause.pattern, Variable):
+            return None
+    if query.aggregate is not None or query.rest:
+        return None
+    return Flat(
+        tuple((c.relation.name, c.args) for c in query.clauses),
+        tuple((str(t.expr), tuple(sorted(t.names))) for t in query.tests),
+        (str(query.result.expr), tuple(sorted(query.result.names))),
+    )
 
 
 def _value_of_global(name: str, modules: list[Module], asking: Module) -> str:

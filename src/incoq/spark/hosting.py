@@ -79,6 +79,7 @@ def _id_class(needs: list[tuple[str, str]], loaded: dict[str, dict[str, Any]]) -
         content: dict[Any, Any] | None
         entries: dict[Any, Any] | None
         is_container: bool
+        known = True  # to the support code: a dict that queries have reached
 
         def load(self) -> dict[Any, Any]:
             self.content = {}
@@ -173,6 +174,7 @@ class Engine:
         space, id_class = self.namespace, self.id_class
         space[names["SOURCES"]].add(id_class)
         space[names["PLAIN"]].add(id_class)
+        space[names["FITTING"]].add(id_class)
         missing = space[names["MISSING"]]
         of_values = {n: space[names[n]] for n in ("entries", "items", "item", "dict_item")}
 
@@ -367,6 +369,14 @@ class Engine:
     def everything(self) -> list[tuple[str, str]]:
         """All that is loaded, as needs."""
         return [(relation, str.__str__(o)) for relation, known in self.loaded.items() for o in known]
+
+    def outweighed(self, count: float) -> bool:
+        """Are fewer facts loaded than this? Every field that was asked for counts as one."""
+        facts = sum(map(len, self.loaded.values()))
+        if facts >= count:
+            return False
+        sets = self.loaded[MEMBER].values()
+        return facts + sum(len(s.content) + len(s.entries or ()) for s in sets) < count
 
     def facts(self) -> Iterator[Row]:
         """All that is known of what is loaded, as rows."""

@@ -34,6 +34,7 @@ from incoq.spark.worker import FEED, Outcome, Task, advance
 
 KEEP_FEED = 100  # batches
 SNAPSHOT_EVERY = 20  # batches
+COMPACT_EVERY = 50  # batches in the log
 Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
 
 LOG = pa.schema(
@@ -56,6 +57,7 @@ class Progress:
     changes: int
     built: int
     seconds: float
+    rebuilt: int = 0  # partitions for which starting anew was cheaper than applying
 
 
 class Pipeline:
@@ -68,8 +70,9 @@ class Pipeline:
         watch: Callable[[Progress], None] = lambda progress: None,
         step: Callable[[str], None] = lambda name: None,
         snapshot_every: int = SNAPSHOT_EVERY,
+        compact_every: int = COMPACT_EVERY,
     ) -> None:
-        self.snapshot_every = snapshot_every
+        self.snapshot_every, self.compact_every = snapshot_every, compact_every
         self.store, self.run, self.watch, self.step = store, run, watch, step
         self.deployment = store.deployment()
         self.program = digest(self.deployment)
@@ -78,8 +81,9 @@ class Pipeline:
 
     # -- batches -----------------------------------------------------------------------------------
 
-    def run_directory(self, folder: Path) -> int:
+    def run_directory(self, folder: Path | str) -> int:
         """Take each new file of a directory, in name order, as one batch; how many there were."""
+        folder = Path(folder)
         if not folder.is_dir():
             raise StoreError(f"{folder} is not a directory")
         source = str(folder.resolve())
@@ -130,10 +134,10 @@ class Pipeline:
                 number, source, batch.events, len(batch.rejected), len(batch.rows),
                 sum(o.routed for o in outcomes), sum(o.fetched for o in outcomes),
                 sum(o.changes for o in outcomes), sum(o.built for o in outcomes),
-                time.perf_counter() - started,
+                time.perf_counter() - started, sum(o.rebuilt for o in outcomes),
             )
         )  # fmt: skip
-        return changed
+        return self.compact() if len(changed.log) >= self.compact_every else changed
 
     def _advance(
         self, manifest: Manifest, name: str, from_scratch: bool = False, snapshot: bool = False

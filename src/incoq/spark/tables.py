@@ -62,12 +62,13 @@ def known_relations(deployment: Deployment) -> list[str]:
 
 def read_table(spark: Any, path: Path) -> Any:
     """A table as a DataFrame."""
+    place = str(path.absolute())
     match path.suffix:
         case ".parquet":
-            return spark.read.parquet(str(path))
+            return spark.read.parquet(place)
         case ".csv":
-            return spark.read.csv(str(path), header=True, inferSchema=True)
-    return spark.read.json(str(path))
+            return spark.read.csv(place, header=True, inferSchema=True)
+    return spark.read.json(place)
 
 
 def encode(frame: Any, relation: str, deployment: Deployment) -> Any:

@@ -12,6 +12,7 @@ import json
 import os
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,14 +22,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from incoq.spark.deployment import Deployment
-from incoq.spark.hosting import DEMAND, Engine
+from incoq.spark.hosting import DEMAND, Engine, Row
 from incoq.spark.lookup import Lookup, log_of
 from incoq.spark.snapshots import load_snapshot, trimmed, write_snapshot
 from incoq.spark.store import Entry
 
+REBUILD_AT = (
+    2.0  # relevant changes for each loaded fact: beyond, starting anew is cheaper (bench.spark_pipeline)
+)
 FEED = pa.schema(
     [("query", pa.string()), ("params", pa.string()), ("result", pa.string()), ("delta", pa.int8())]
 )
+
+RESULTS = "query string, params string, result string, delta tinyint"  # the same to Spark
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Outcome:
     loaded: int
     seconds: float
     snapshot: str
+    rebuilt: bool  # was starting anew cheaper than applying the batch?
 
 
 @dataclass
@@ -98,6 +105,7 @@ def advance(task: Task) -> Outcome:
         and hosted.seen in wanted[:-1]
     )
     fetched = routed = replayed = 0
+    rebuilt = False
     if not usable:
         before = task.log if task.from_scratch else task.log[:-1]
         hosted, fetched = _build(task, before)
@@ -110,13 +118,20 @@ def advance(task: Task) -> Outcome:
         if number:
             engine.report()
             replayed += 1
-        routed = _apply(engine, task, entry)
-        fetched += _satisfy(engine, _lookup(task, entry.batch))
+        lookup = _lookup(task, entry.batch)
+        changes = Relevant.of(engine, task, entry)
+        routed = len(changes.rows) + len(changes.demand)
+        rebuilt = engine.outweighed(len(changes.rows) / REBUILD_AT)
+        if rebuilt:
+            engine = hosted.engine = _reloaded(engine, lookup, changes.demand)
+        else:
+            changes.apply(engine)
+            fetched += _satisfy(engine, lookup)
         if engine.refused:
-            engine = hosted.engine = _reloaded(engine, _lookup(task, entry.batch))
+            engine = hosted.engine = _reloaded(engine, lookup)
     hosted.seen = wanted[-1]
-    changes = engine.report()
-    file = _write_feed(task, changes)
+    reported = engine.report()
+    file = _write_feed(task, reported)
     snapshot = ""
     if task.snapshot_to:
         if engine.has_released:
@@ -125,8 +140,9 @@ def advance(task: Task) -> Outcome:
         write_snapshot(engine, Path(task.store) / snapshot)
     ENGINES[place] = hosted
     return Outcome(
-        task.partition, routed, fetched, len(changes), file, not usable, replayed, len(engine.demanded),
+        task.partition, routed, fetched, len(reported), file, not usable, replayed, len(engine.demanded),
         sum(map(len, engine.loaded.values())), time.perf_counter() - started, snapshot,
+        rebuilt,
     )  # fmt: skip
 
 
@@ -154,23 +170,37 @@ def _build(task: Task, log: tuple[Entry, ...]) -> tuple[_Hosted, int]:
     return _Hosted(engine, task.program, log[-1].token if log else task.base.token), fetched
 
 
-def _apply(engine: Engine, task: Task, entry: Entry) -> int:
-    """Apply a batch: demand that ends, changes of what is loaded, demand that begins."""
-    table = log_of(Path(task.store) / entry.path)
-    rows = list(zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True))
-    demand = [
-        (relation.removeprefix(DEMAND), params, present)
-        for relation, params, _, _, present in rows
-        if relation.startswith(DEMAND) and partition_of(params, task.partitions) == task.partition
-    ]
-    for query, params, present in demand:
-        if not present:
-            engine.demand(query, params, False)
-    routed = engine.apply(rows)
-    for query, params, present in demand:
-        if present:
-            engine.demand(query, params, True)
-    return routed + len(demand)
+@dataclass(frozen=True)
+class Relevant:
+    """What of a batch concerns a partition."""
+
+    rows: list[Row]  # changes of what is loaded
+    demand: list[tuple[str, str, bool]]  # query, parameters, does it begin
+
+    @classmethod
+    def of(cls, engine: Engine, task: Task, entry: Entry) -> Relevant:
+        table = log_of(Path(task.store) / entry.path)
+        rows: list[Row] = []
+        demand: list[tuple[str, str, bool]] = []
+        loaded = engine.loaded
+        for row in zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True):
+            known = loaded.get(row[0])
+            if known is not None:
+                if row[1] in known:
+                    rows.append(row)
+            elif row[0].startswith(DEMAND) and partition_of(row[1], task.partitions) == task.partition:
+                demand.append((row[0].removeprefix(DEMAND), row[1], row[4]))
+        return cls(rows, demand)
+
+    def apply(self, engine: Engine) -> None:
+        """Demand that ends, changes of what is loaded, demand that begins."""
+        for query, params, begins in self.demand:
+            if not begins:
+                engine.demand(query, params, False)
+        engine.apply(self.rows)
+        for query, params, begins in self.demand:
+            if begins:
+                engine.demand(query, params, True)
 
 
 def _satisfy(engine: Engine, lookup: Lookup) -> int:
@@ -183,14 +213,23 @@ def _satisfy(engine: Engine, lookup: Lookup) -> int:
     return fetched
 
 
-def _reloaded(engine: Engine, lookup: Lookup) -> Engine:
-    """The same engine with everything loaded first. While its data arrives, an engine may see what the whole
-    data does not show, and refuse it; what is refused even so is a fault of the program."""
+def _reloaded(engine: Engine, lookup: Lookup, demand: Sequence[tuple[str, str, bool]] = ()) -> Engine:
+    """A new engine as of a look-up, everything loaded first, with the same demand but for some changes of it.
+
+    Loading costs no maintenance, so that for many changes it is the cheaper way. It is also the way out where
+    an engine refused something: while its data arrives, it may see what the whole data does not show; what
+    is refused even so is a fault of the program.
+    """
     fresh = Engine(engine.deployment, engine.code)
     needs = engine.everything()
     fresh.preload(needs, lookup.fetch(needs))
-    for query, params in engine.demanded:
-        fresh.demand(query, params, True)
+    wanted = dict.fromkeys(engine.demanded, True) | {
+        (query, params): begins for query, params, begins in demand
+    }
+    for (query, params), begins in wanted.items():
+        if begins:
+            fresh.demand(query, params, True)
+    fresh.has_released = engine.has_released or not all(wanted.values())
     _satisfy(fresh, lookup)
     fresh.succeed(engine)
     return fresh

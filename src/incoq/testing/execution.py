@@ -546,7 +546,11 @@ def same_content(real: Any, copy: Any) -> bool:
     if isinstance(copy, list):
         return isinstance(real, list) and len(real) == len(copy) and all(map(oracle.same_key, real, copy))
     if isinstance(copy, dict):
-        return isinstance(real, dict) and list(real) == list(copy) and all(real[k] is copy[k] for k in copy)
+        return (
+            isinstance(real, dict)
+            and list(real) == list(copy)
+            and all(real[k] is copy[k] or (type(copy[k]) is float and real[k] == copy[k]) for k in copy)
+        )
     return isinstance(real, set) and set(real) == copy
 
 

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -411,7 +412,8 @@ def run_shape(
             for event in events:
                 world.apply(*event)
             expected = world.answers()
-            pipeline.run_batch(stream.lines(events), f"batch {number}")
+            with _starting_anew(rng.random() < 0.3):
+                pipeline.run_batch(stream.lines(events), f"batch {number}")
         except IncoqError as error:
             return f"refused while running: {error}"[:100]
         except Exception as error:
@@ -434,6 +436,17 @@ def _story(shape: Shape, seed: int, partitions: int, batch: int, reason: str, to
     """How a difference came about."""
     where = f"{shape.name}, seed {seed}, {partitions} partitions, batch {batch}"
     return "\n".join([where, reason, shape.text, *told])
+
+
+@contextmanager
+def _starting_anew(always: bool) -> Iterator[None]:
+    """Have engines start anew at every batch, as they do when it is large."""
+    before = worker.REBUILD_AT
+    worker.REBUILD_AT = 0.01 if always else before
+    try:
+        yield
+    finally:
+        worker.REBUILD_AT = before
 
 
 def _drop_engines(rng: random.Random) -> None:

@@ -1,0 +1,99 @@
+"""The pipeline from Python.
+
+spark = session("fans")
+create("store", "program.py", spark, {"field_loc": spark.table("loc"), ...})
+with opened("store", spark) as pipeline:
+    pipeline.run_directory("changes")
+results("store", "nyc_fans", spark).show()
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from incoq.spark.deployment import deploy
+from incoq.spark.mapping import read_mapping
+from incoq.spark.pipeline import Pipeline, Progress
+from incoq.spark.session import runner
+from incoq.spark.store import Store, StoreError
+from incoq.spark.tables import write_frames, write_tables
+from incoq.spark.worker import RESULTS
+
+
+def create(
+    store: Path | str,
+    program: Path | str,
+    spark: Any,
+    tables: Mapping[str, Any] | Path | str | None = None,
+    mapping: Path | str | None = None,
+    partitions: int | None = None,
+) -> None:
+    """Make a pipeline: a program over relation tables, or over tables that a mapping declares.
+
+    `tables` is a directory, or DataFrames by the names of relations or mapped tables; without it the pipeline
+    begins with nothing.
+    """
+    place, deployment = Store(store), deploy(Path(program))
+    with place.locked():
+        if place.exists:
+            raise StoreError(f"{store} holds a pipeline already; choose another place")
+        place.deploy(deployment)
+        declared = read_mapping(Path(mapping), deployment) if mapping is not None else None
+        if declared is not None:
+            place.write_text("mapping.json", json.dumps(declared.source))
+        pipeline = Pipeline(place, runner(spark))
+        count = partitions or spark.sparkContext.defaultParallelism
+        if tables is None:
+            pipeline.init(count)
+        elif isinstance(tables, Mapping):
+            frames = dict(tables)
+            pipeline.begin(partial(write_frames, spark, frames, deployment, declared), count)
+        else:
+            pipeline.begin(partial(write_tables, spark, Path(tables), deployment, declared), count)
+
+
+@contextmanager
+def opened(store: Path | str, spark: Any, watch: Any = None, **options: Any) -> Iterator[Pipeline]:
+    """The pipeline of a store, which nobody else may change meanwhile; `watch` is told of every batch."""
+    place = Store(store)
+    place.manifest()
+    with place.locked():
+        yield Pipeline(place, runner(spark), watch or _unwatched, **options)
+
+
+def _unwatched(progress: Progress) -> None:
+    del progress
+
+
+def result_table(store: Path | str, query: str, spark: Any) -> Any:
+    """The answers of a query as of the last committed batch: a DataFrame (params, result), both as JSON."""
+    from pyspark.sql import functions as f
+
+    place = Store(store)
+    manifest = place.manifest()
+    folded = manifest.results.batch if manifest.results is not None else -1
+    entries = [manifest.results, *(e for e in manifest.feed if e.batch > folded)]
+    files = [str(place.path / f) for e in entries if e is not None for f in e.files]
+    if query not in [q.name for q in place.deployment().queries]:
+        raise StoreError(f"no query is called {query}")
+    rows = spark.read.schema(RESULTS).parquet(*files) if files else spark.createDataFrame([], RESULTS)
+    counted = rows.where(f.col("query") == query).groupBy("params", "result").agg(f.sum("delta").alias("n"))
+    return counted.where("n > 0").select("params", "result")
+
+
+def change_feed(store: Path | str, spark: Any) -> Any:
+    """How the answers changed: a DataFrame (query, params, result, delta, batch)."""
+    from pyspark.sql import functions as f
+
+    place = Store(store)
+    frame = spark.createDataFrame([], f"{RESULTS}, batch long")
+    for entry in place.manifest().feed:
+        if entry.files:
+            read = spark.read.schema(RESULTS).parquet(*(str(place.path / f) for f in entry.files))
+            frame = frame.unionByName(read.withColumn("batch", f.lit(entry.batch).cast("long")))
+    return frame

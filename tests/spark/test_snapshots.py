@@ -1,0 +1,48 @@
+"""Snapshots: a new engine starts from one, and what released demand reached is shed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from incoq.spark import worker
+from incoq.spark.lookup import Lookup
+from tests.spark.pipelines import WORLD, lines, pipeline, results
+
+MOVES = [[("field_loc", "assign", "u2", place)] for place in ("NYC", "Rome", "NYC", "Lima", "NYC")]
+
+
+def test_an_engine_that_was_lost_starts_from_the_snapshot(tmp_path: Path, monkeypatch: object) -> None:
+    made = pipeline(tmp_path, snapshot_every=2)
+    made.run_batch(lines(WORLD), "world")
+    for number, events in enumerate(MOVES):
+        made.run_batch(lines(events, 100 + number), "move")
+    snapshot = made.store.manifest().snapshot
+    assert snapshot is not None
+    assert snapshot.batch == 6
+    assert len(snapshot.files) == 2
+    for key in [k for k in worker.ENGINES if k[0] == str(made.store.path)]:
+        del worker.ENGINES[key]
+    looked_up: list[object] = []
+    fetch = Lookup.fetch
+    try:
+        Lookup.fetch = lambda self, needs: looked_up.extend(needs) or fetch(self, needs)  # type: ignore
+        made.run_batch(lines([("field_loc", "assign", "u1", "Oslo")], 200), "after")
+    finally:
+        Lookup.fetch = fetch  # type: ignore[method-assign]
+    assert looked_up == []
+    assert results(made) == [(["c1", "g1"], "c@d.org")]
+    assert made.verify() == []
+
+
+def test_what_released_demand_reached_is_shed(tmp_path: Path) -> None:
+    made = pipeline(tmp_path, partitions=1, snapshot_every=2)
+    made.run_batch(lines(WORLD), "world")
+    engine = worker.ENGINES[str(made.store.path), 0, 1].engine
+    assert {r: len(known) for r, known in engine.loaded.items() if known} == {
+        "field_email": 1, "field_followers": 1, "field_loc": 2, "item": 2, "member": 2,
+    }  # fmt: skip
+    made.run_batch(lines([("demand_nyc_fans", "remove", "c1", "g1")], 50), "release")
+    assert results(made) == []
+    assert not any(worker.ENGINES[str(made.store.path), 0, 1].engine.loaded.values())
+    made.run_batch(lines([("demand_nyc_fans", "add", "c1", "g1")], 60), "again")
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
