@@ -28,6 +28,7 @@ GENERATED: dict[str, dict[str, Any]] = {
 }
 VERSIONS = (HAND, NAIVE, REQUERY, *GENERATED)
 _numbers = itertools.count()
+sys.path.append(str(ROOT / "programs"))  # where programs find what they share
 
 
 def load(case: Case, version: str) -> tuple[Any, Any]:

@@ -15,6 +15,7 @@ from incoq.explain.graph import graph_data
 from incoq.explain.source import source_of
 from incoq.explain.steps import steps_of
 from incoq.frontend.find_queries import QuerySite
+from incoq.invariants.space import space_of
 from incoq.ir.covers import Cover, Covers, Size
 from incoq.ir.invariants import Invariant, Store
 from incoq.ir.relational import Clause, Kind, RelationalQuery
@@ -78,6 +79,8 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
         "parameters": list(query.params),
         "hidden_parameters": list(query.hidden),
         "demand": list(query.demand),
+        "strategy": compiled.plan.strategy_of(query.name),
+        "strategy_why": compiled.plan.why_strategy(query.name),
         "keep": str(query.keep),
         "facts": [str(f) for f in query.facts],
         "nested": site.node is None,
@@ -179,6 +182,7 @@ def _invariant(compiled: Compiled, invariant: Invariant) -> dict[str, Any]:
         "counted": invariant.counted,
         "why": _why_counted(compiled, invariant),
         "depth": invariant.depth,
+        "space": f"O({space_of(compiled.plan, invariant)})",
     }
 
 
@@ -188,6 +192,8 @@ def _why_counted(compiled: Compiled, invariant: Invariant) -> str:
             return _why_result(compiled, invariant)
         case Store.RESULT, False:
             return "one combination of variables at most gives an element"
+        case Store.JOIN, _:
+            return "each combination is joined once; kept as its indices"
         case Store.TAG, True if len(invariant.clauses) == 1:
             return "several demanded combinations may share the value"
         case Store.TAG, True:
