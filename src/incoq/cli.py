@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -37,21 +38,32 @@ PROGRAM = click.argument("program", type=click.Path(path_type=Path))
 UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked comprehensions, too.")
 
 
-class _OnSpark(click.Group):
-    """`incoq spark`, whose commands are imported when one is asked for."""
+class _Doors(click.Group):
+    """The commands, with those of heavy parts, which are imported when they are asked for."""
+
+    LATE: ClassVar = {
+        "spark": ("incoq.spark.cli", "The same queries at scale: maintained over tables, on Spark."),
+    }
 
     def list_commands(self, context: click.Context) -> list[str]:
-        from incoq.spark.cli import spark
-
-        return spark.list_commands(context)
+        return sorted([*super().list_commands(context), *self.LATE])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        from incoq.spark.cli import spark
+        if name not in self.LATE:
+            return super().get_command(context, name)
+        command: click.Command = getattr(import_module(self.LATE[name][0]), name)
+        return command
 
-        return spark.get_command(context, name)
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = []
+        for name in self.list_commands(context):
+            command = super().get_command(context, name)
+            rows.append((name, command.get_short_help_str(60) if command else self.LATE[name][1]))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Doors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="incoq")
 def main() -> None:
     """Queries over live Python objects and sets, compiled to code that keeps their answers up to date.
@@ -255,14 +267,6 @@ def _taken(compiled: Compiled) -> str:
     return "\n".join(
         [*lines, f"{len(taken)} comprehensions taken, {len(compiled.left_out)} left as they are"]
     )
-
-
-@main.group(cls=_OnSpark)
-def spark() -> None:
-    """The same queries at scale: maintained over tables and a stream of changes, on Spark."""
-    from incoq.spark.cli import check_installed
-
-    check_installed()
 
 
 def _compiled(

@@ -183,10 +183,9 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
 def _tracked(plan: Plan, lists: bool) -> set[str]:
     """The builtin containers whose changes matter."""
     kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
-    tracked = {"dict"} if Kind.ITEM in kinds else set()
-    if kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM}:
-        tracked |= {"set", "list"} if lists else {"set"}
-    return tracked
+    if not kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM}:
+        return set()
+    return {"set", "dict", "list"} if lists else {"set", "dict"}
 
 
 def _binds_set(program: Program) -> bool:

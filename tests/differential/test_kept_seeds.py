@@ -26,6 +26,9 @@ KEPT = [
     (31128, "all", "filtered", "first-clause"),  # .items() of something that has none
     (31215, "all", "filtered", "tags"),  # a tag that holds sets only must not prune
     (41106, "all", "filtered", "tags"),  # a nested query that feeds itself, in the cost
+    (8268, "all", "filtered", "tags"),  # the length of a list that no query had reached
+    (20147, "all", "incremental", "tags"),  # a list that two memberships of one variable range over
+    (71044, "all", "incremental", "tags"),  # a selector compared with itself by !=
 ]
 
 

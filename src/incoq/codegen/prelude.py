@@ -620,6 +620,8 @@ def same(a: Any, b: Any) -> bool:
         return True
     if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
         return False
+    if a.__class__ is b.__class__ and a.__class__ in SCALARS:
+        return bool(a == b)
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -633,6 +635,7 @@ def same(a: Any, b: Any) -> bool:
         return False
 
 
+SCALARS = {int, float, str, bytes, bool}
 DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
 
 
@@ -853,7 +856,7 @@ class QueryMethod:
 
 class BoundQuery:  # a query method with its object; its text is the query's own
     __slots__ = ("__func__", "__self__")
-    __doc__ = property(lambda self: self.__func__.__doc__)  # type: ignore[assignment]
+    __doc__ = property(lambda self: self.__func__.__doc__)
 
     def __init__(self, function: Any, instance: Any) -> None:
         self.__func__, self.__self__ = function, instance
