@@ -1,4 +1,6 @@
-"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats`, `growth` and `spark`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats`, `growth`, and two more.
+
+`evaluate` and `spark` have files of their own.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -38,16 +40,20 @@ UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked c
 
 
 class _Doors(click.Group):
-    """The commands, with `spark`, which is imported when it is asked for."""
+    """The commands, with `evaluate` and `spark`, which are imported when they are asked for."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted([*super().list_commands(context), "spark"])
+        return sorted([*super().list_commands(context), "evaluate", "spark"])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name == "spark":
             from incoq.spark.cli import spark
 
             return spark
+        if name == "evaluate":
+            from incoq.evaluate.cli import evaluate
+
+            return evaluate
         return super().get_command(context, name)
 
 
