@@ -1,4 +1,6 @@
-"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats`, `growth` and `spark`.
+"""The command line: `incoq compile`, `run`, `explain`, `verify`, `profile`, `stats`, `growth`, and two more.
+
+`evaluate` and `spark` have files of their own.
 
 Faults of the program are shown with file, line and column on the standard error and end with status 1, wrong
 usage with 2. The compiler is imported by the command that needs it, so that `incoq --help` is quick.
@@ -42,6 +44,7 @@ class _Doors(click.Group):
     """The commands, with those of heavy parts, which are imported when they are asked for."""
 
     LATE: ClassVar = {
+        "evaluate": ("incoq.evaluate.cli", "Run the paper's experiments, and report on its claims."),
         "spark": ("incoq.spark.cli", "The same queries at scale: maintained over tables, on Spark."),
     }
 

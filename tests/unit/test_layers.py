@@ -21,6 +21,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("compile",),
     (
         "counting",
+        "evaluate",
         "explain",
         "growth",
         "loading",

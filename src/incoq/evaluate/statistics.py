@@ -1,0 +1,205 @@
+"""Means, spreads and fits, computed by Spark from the rows of samples alone.
+
+Before:    ("running-size", "original", "all", 2000, run 3, 0.041 s, …), …
+After:     Estimate("running-size", "original", "query", "time", 2000, 1.7 µs ± 0.1, 10 runs), …
+           Fit("running-size", "original", "query", "time", exponent 0.97 ± 0.05, 10 sizes), …
+
+The time of queries alone is that of the loop with queries less that of the same loop without. The exponent
+is the slope of the logarithm of the means over the logarithm of the size, by least squares, with its 95%
+confidence interval by Student's distribution, whose degrees of freedom are the number of sizes less two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MEASURES = {
+    "time": "µs per operation, CPU time",
+    "iterations": "iterations of loops per operation",
+    "steps": "operations and iterations of loops, per operation",
+    "space": "extra space, in entries",
+}
+
+# The 97.5% quantiles of Student's distribution for 1, 2, … degrees of freedom.
+_STUDENT = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+_NORMAL = 1.960
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What was measured at one point: the mean of all runs and their standard deviation."""
+
+    experiment: str
+    mode: str
+    part: str
+    measure: str
+    size: int
+    value: float
+    deviation: float | None
+    runs: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a measure grows: value ~ scale × size^exponent, and value ~ intercept + slope × size."""
+
+    experiment: str
+    mode: str
+    part: str
+    measure: str
+    sizes: int
+    exponent: float
+    half_width: float
+    """Of the 95% confidence interval of the exponent."""
+    scale: float
+    intercept: float
+    slope: float
+    slope_half_width: float
+    r2: float
+    """Of the straight line."""
+
+    @property
+    def low(self) -> float:
+        return self.exponent - self.half_width
+
+    @property
+    def high(self) -> float:
+        return self.exponent + self.half_width
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A point whose samples failed, or whose versions answered differently."""
+
+    experiment: str
+    size: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Statistics:
+    estimates: tuple[Estimate, ...]
+    fits: tuple[Fit, ...]
+    problems: tuple[Problem, ...]
+    samples: int
+
+    def series(self, experiment: str, mode: str, part: str, measure: str) -> list[Estimate]:
+        wanted = (experiment, mode, part, measure)
+        return [e for e in self.estimates if (e.experiment, e.mode, e.part, e.measure) == wanted]
+
+    def fit(self, experiment: str, mode: str, part: str, measure: str) -> Fit | None:
+        wanted = (experiment, mode, part, measure)
+        return next((f for f in self.fits if (f.experiment, f.mode, f.part, f.measure) == wanted), None)
+
+
+_POINTS = """
+SELECT experiment, mode, part, size,
+       avg(seconds / operations) * 1e6 AS time,
+       stddev_samp(seconds / operations) * 1e6 AS deviation,
+       count(seconds) AS runs,
+       max(iterations / operations) AS iterations,
+       max(space) AS space
+FROM evaluated_samples WHERE failure = '' GROUP BY experiment, mode, part, size
+"""
+
+_WITH_QUERIES_ALONE = """
+SELECT * FROM evaluated_points UNION ALL
+SELECT a.experiment, a.mode, 'query' AS part, a.size, a.time - u.time AS time,
+       sqrt(a.deviation * a.deviation + u.deviation * u.deviation) AS deviation,
+       least(a.runs, u.runs) AS runs, a.iterations - u.iterations AS iterations, NULL AS space
+FROM evaluated_points a JOIN evaluated_points u
+ON a.experiment = u.experiment AND a.mode = u.mode AND a.size = u.size
+WHERE a.part = 'all' AND u.part = 'updates'
+"""
+
+_ESTIMATES = """
+SELECT experiment, mode, part, measure, size, value,
+       CASE WHEN measure = 'time' THEN deviation END AS deviation, runs
+FROM (SELECT *, stack(4, 'time', time, 'iterations', cast(iterations AS DOUBLE),
+                         'steps', 1D + iterations, 'space', cast(space AS DOUBLE)) AS (measure, value)
+      FROM evaluated_parts)
+WHERE value IS NOT NULL ORDER BY experiment, mode, part, measure, size
+"""
+
+# Logarithms need what is above nothing; a loop that is never entered has no growth to fit.
+_FITS = """
+SELECT l.*, p.n, p.exponent, p.level, p.sxx, p.syy, p.sxy FROM
+ (SELECT experiment, mode, part, measure, count(*) AS sizes, regr_slope(value, size) AS slope,
+         regr_intercept(value, size) AS intercept, regr_r2(value, size) AS r2,
+         regr_sxx(value, size) AS lxx, regr_syy(value, size) AS lyy, regr_sxy(value, size) AS lxy
+  FROM evaluated_estimates GROUP BY experiment, mode, part, measure) l
+LEFT JOIN
+ (SELECT experiment, mode, part, measure, count(*) AS n, regr_slope(ln(value), ln(size)) AS exponent,
+         regr_intercept(ln(value), ln(size)) AS level, regr_sxx(ln(value), ln(size)) AS sxx,
+         regr_syy(ln(value), ln(size)) AS syy, regr_sxy(ln(value), ln(size)) AS sxy
+  FROM evaluated_estimates WHERE value > 0 AND size > 0 GROUP BY experiment, mode, part, measure) p
+USING (experiment, mode, part, measure) ORDER BY experiment, mode, part, measure
+"""
+
+_PROBLEMS = """
+SELECT experiment, size, concat(mode, ', ', part, ': ', failure) AS what
+FROM evaluated_samples WHERE failure <> ''
+UNION ALL
+SELECT experiment, size, concat('the versions answer differently: ',
+       array_join(array_sort(collect_set(concat(mode, ' ', answers))), ', ')) AS what
+FROM evaluated_samples WHERE failure = '' GROUP BY experiment, size HAVING count(DISTINCT answers) > 1
+ORDER BY experiment, size, what
+"""
+
+
+def compute(spark: Any, samples: Path) -> Statistics:
+    """All statistics of the rows in a folder."""
+    rows = spark.read.parquet(str(samples / "*.parquet"))
+    rows.createOrReplaceTempView("evaluated_samples")
+    for view, text in (
+        ("evaluated_points", _POINTS),
+        ("evaluated_parts", _WITH_QUERIES_ALONE),
+        ("evaluated_estimates", _ESTIMATES),
+    ):
+        spark.sql(text).cache().createOrReplaceTempView(view)
+    estimates = [Estimate(**row.asDict()) for row in spark.sql("SELECT * FROM evaluated_estimates").collect()]
+    estimates.sort(key=lambda e: (e.experiment, e.mode, e.part, e.measure, e.size))
+    fits = [_fit(row.asDict()) for row in spark.sql(_FITS).collect()]
+    problems = [Problem(**row.asDict()) for row in spark.sql(_PROBLEMS).collect()]
+    return Statistics(
+        tuple(estimates), tuple(f for f in fits if f is not None), tuple(problems), rows.count()
+    )
+
+
+def _fit(row: dict[str, Any]) -> Fit | None:
+    """A fit needs three sizes, or there is nothing to tell its uncertainty by."""
+    if row["sizes"] < 3:
+        return None
+    powers = row["n"] if row["n"] is not None else 0
+    fitted = powers == row["sizes"] or powers >= 3
+    constant_nothing = powers == 0  # never anything: it does not grow
+    exponent = row["exponent"] if fitted else 0.0 if constant_nothing else math.nan
+    half = (
+        half_width(powers, row["sxx"], row["syy"], row["sxy"])
+        if fitted
+        else 0.0
+        if constant_nothing
+        else math.nan
+    )
+    return Fit(
+        row["experiment"], row["mode"], row["part"], row["measure"], row["sizes"], exponent, half,
+        math.exp(row["level"]) if fitted else 0.0, row["intercept"], row["slope"],
+        half_width(row["sizes"], row["lxx"], row["lyy"], row["lxy"]),
+        row["r2"] if row["r2"] is not None else 1.0,  # all values are the same
+    )  # fmt: skip
+
+
+def half_width(points: int, sxx: float, syy: float, sxy: float) -> float:
+    """Half of the 95% confidence interval of a slope, from the sums of squares about the means."""
+    degrees = points - 2
+    if degrees < 1 or sxx <= 0:
+        return math.inf
+    left = max(0.0, syy - sxy * sxy / sxx)
+    quantile = _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
+    return quantile * math.sqrt(left / degrees / sxx)

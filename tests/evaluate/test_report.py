@@ -1,0 +1,107 @@
+"""The report: every claim with its verdict, text as text, and a page that stands alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from incoq.cli import main
+from incoq.evaluate.claims import CLAIMS, FAILS, HOLDS, UNDECIDED, UNMEASURED, judge, order_holds
+from incoq.evaluate.drivers import ALL
+from incoq.evaluate.experiments import EXPERIMENTS
+from incoq.evaluate.report import Report, html, markdown
+from incoq.evaluate.statistics import Estimate, Fit, Problem, Statistics
+
+SIZES = (100, 200, 400)
+
+
+def statistics() -> Statistics:
+    estimates, fits = [], []
+    for mode, exponent in (("original", 1.0), ("incremental", 0.0), ("filtered", 1.4)):
+        estimates += [Estimate("birthday", mode, ALL, "time", n, 2.0 * n**exponent, 0.5, 10) for n in SIZES]
+        fits.append(Fit("birthday", mode, ALL, "time", 3, exponent, 0.1, 2.0, 0.0, 2.0, 0.1, 1.0))
+    problem = Problem("birthday", 100, "<script>alert(1)</script>")
+    return Statistics(tuple(estimates), tuple(fits), (problem,), 90)
+
+
+def report() -> Report:
+    found = statistics()
+    facts = (("machine", "<i>one</i>"),)
+    return Report(EXPERIMENTS, found, tuple(judge(CLAIMS, found)), ("left <b>out</b>",), facts, "again")
+
+
+def test_a_claim_holds_fails_or_is_undecided_by_what_was_measured() -> None:
+    verdicts = {
+        v.claim.mode: v.verdict
+        for v in judge(CLAIMS, statistics())
+        if v.claim.experiment == "birthday" and v.claim.measure == "time"
+    }
+    assert verdicts == {"original": HOLDS, "incremental": HOLDS, "filtered": FAILS}
+    assert {v.verdict for v in judge(CLAIMS, statistics()) if v.claim.experiment == "wifi"} == {UNMEASURED}
+
+
+def test_an_order_needs_a_near_exponent_and_a_narrow_interval() -> None:
+    assert order_holds(1, 1.1, 0.2) == HOLDS
+    assert order_holds(1, 1.1, 0.9) == UNDECIDED
+    assert order_holds(1, 0.6, 0.2) == UNDECIDED
+    assert order_holds(1, 0.6, 0.1) == FAILS
+    assert order_holds(0, float("nan"), float("nan")) == UNDECIDED
+
+
+def test_every_claim_is_about_an_experiment_that_measures_it() -> None:
+    by_name = {experiment.name: experiment for experiment in EXPERIMENTS}
+    for claim in CLAIMS:
+        experiment = by_name[claim.experiment]
+        assert claim.mode in experiment.modes
+        assert claim.part == ALL or len(experiment.parts) == 2
+    assert len({(c.experiment, c.text, c.mode, c.measure) for c in CLAIMS}) == len(CLAIMS)
+
+
+def test_the_page_and_the_tables_have_every_claim_and_escape_text() -> None:
+    page, tables = html(report()), markdown(report())
+    assert page.count('data-label="verdict"') == len(CLAIMS)
+    for verdict in (HOLDS, FAILS, UNMEASURED):
+        assert f">{verdict}</td>" in page
+    for claim in CLAIMS:
+        assert f"| {claim.text} |" in tables
+    assert "<b>out</b>" not in page
+    assert "<i>one" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert page.count("<script>") == 1
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_page_draws_marks_with_error_bars_and_fitted_curves() -> None:
+    page = html(replace(report(), experiments=tuple(e for e in EXPERIMENTS if e.name == "birthday")))
+    assert page.count("<svg") == 1
+    assert page.count("<circle") == page.count('class="error"') == 9
+    assert page.count('class="fitted"') == 3
+
+
+def test_the_command_says_what_it_does() -> None:
+    result = CliRunner().invoke(main, ["evaluate", "--help"])
+    assert result.exit_code == 0
+    for option in ("--quick", "--only", "--budget", "--report-only", "--programs"):
+        assert option in result.output
+    listed = CliRunner().invoke(main, ["evaluate", "--list"])
+    assert all(experiment.name in listed.output for experiment in EXPERIMENTS)
+    assert CliRunner().invoke(main, ["evaluate", "--only", "nothing"]).exit_code == 2
+
+
+def test_a_quick_run_and_a_full_one_do_not_share_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"quick": true}\n', encoding="utf-8")
+    result = CliRunner().invoke(main, ["evaluate", "-o", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "holds a quick run" in result.output
+
+
+@pytest.mark.parametrize("command", [["--help"], ["compile", "--help"]])
+def test_the_other_commands_stay_light(command: list[str]) -> None:
+    code = f"import sys; from incoq.cli import main; main({command!r}, standalone_mode=False)"
+    check = f"{code}; assert not {{'incoq.evaluate.experiments', 'pyspark'}} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", check], check=True, capture_output=True)

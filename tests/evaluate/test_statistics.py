@@ -1,0 +1,74 @@
+"""Statistics and fits, computed by Spark from rows that are made up and so have known answers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from made_rows import row, series
+
+from incoq.evaluate.rows import append_all
+from incoq.evaluate.statistics import Statistics, compute, half_width
+
+SIZES = (100, 200, 400, 800)
+
+
+@pytest.fixture(scope="module")
+def found(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Statistics:
+    folder = tmp_path_factory.mktemp("samples")
+    append_all(folder, series(SIZES, lambda n: 1e-6 * n**2, mode="original"))
+    append_all(folder, series(SIZES, lambda n: 0.5))
+    append_all(folder, series(SIZES, lambda n: 1.0 + 1e-3 * n, experiment="running-size"))
+    append_all(folder, series(SIZES, lambda n: 1.0, experiment="running-size", part="updates"))
+    append_all(folder, [row(mode="original", size=900, run=1, seconds=None, failure="given up")])
+    append_all(folder, [row(mode="filtered", size=100, run=9, seconds=0.5, answers="other")])
+    return compute(spark, folder)
+
+
+def test_a_mean_and_a_deviation_are_those_of_the_runs(found: Statistics) -> None:
+    first = found.series("birthday", "original", "all", "time")[0]
+    assert (first.size, first.runs) == (100, 3)
+    assert first.value == pytest.approx(1e-6 * 100**2 / 1000 * 1e6)
+    assert first.deviation == pytest.approx(0.01 * first.value)
+
+
+def test_an_exponent_is_found_again(found: Statistics) -> None:
+    fit = found.fit("birthday", "original", "all", "time")
+    assert fit is not None
+    assert fit.exponent == pytest.approx(2.0)
+    assert fit.half_width == pytest.approx(0.0, abs=1e-4)
+    constant = found.fit("birthday", "filtered", "all", "time")
+    assert constant is not None
+    assert constant.exponent == pytest.approx(0.0, abs=1e-9)
+
+
+def test_counted_iterations_and_space_have_fits_of_their_own(found: Statistics) -> None:
+    iterations = found.fit("birthday", "original", "all", "iterations")
+    space = found.fit("birthday", "original", "all", "space")
+    assert iterations is not None
+    assert space is not None
+    assert (iterations.exponent, space.exponent) == (pytest.approx(1.0), pytest.approx(2.0))
+
+
+def test_queries_alone_are_the_loop_with_them_less_the_loop_without(found: Statistics) -> None:
+    alone = found.series("running-size", "filtered", "query", "time")
+    assert [e.value for e in alone] == pytest.approx([1e-3 * n / 1000 * 1e6 for n in SIZES])
+    assert alone[0].deviation == pytest.approx(math.hypot(1.1, 1.0) * 0.01 / 1000 * 1e6)
+    fit = found.fit("running-size", "filtered", "query", "time")
+    assert fit is not None
+    assert fit.exponent == pytest.approx(1.0)
+
+
+def test_a_failure_and_a_difference_of_answers_are_problems(found: Statistics) -> None:
+    problems = {(p.size, p.what) for p in found.problems}
+    assert (900, "original, all: given up") in problems
+    assert any(size == 100 and "answer differently" in what for size, what in problems)
+    assert len(problems) == 2
+
+
+def test_the_interval_of_a_slope_is_that_of_the_textbook() -> None:
+    # x = 1, 2, 3, 4 and y = 2, 4, 5, 8: slope 1.9, residual sum of squares 0.7, two degrees of freedom
+    expected = 4.303 * math.sqrt(0.7 / 2 / 5)
+    assert half_width(4, 5.0, 18.75, 9.5) == pytest.approx(expected)
+    assert half_width(2, 5.0, 18.75, 9.5) == math.inf
