@@ -422,6 +422,24 @@ def fresh(v: Any) -> Any:
     return List(v) if v.__class__ is list else v
 
 
+class Routes:
+    """The methods of a builtin class, called of it (`set.add(s, x)`): maintained where that matters."""
+
+    def __init__(self, plain: Any, seen: Any) -> None:
+        self.plain, self.seen = plain, seen
+
+    def __getattr__(self, name: str) -> Any:
+        plainly, maintained, seen = getattr(self.plain, name), getattr(self.seen, name), self.seen
+
+        def method(*args: Any, **named: Any) -> Any:
+            own = bool(args) and isinstance(args[0], seen)
+            return (maintained if own else plainly)(*args, **named)
+
+        return method
+
+
+set_routes, dict_routes, list_routes = Routes(set, Set), Routes(dict, Dict), Routes(list, List)
+
 THROUGH: dict[Any, Any] = {}
 
 

@@ -855,14 +855,14 @@ class EventRenderer:
         old, new = Event((*parts, name(self.old))), Event((*parts, name(self.value)))
         if query.aggregate is not None:
             return quote(
-                "while D:\n    K = next(iter(D))\n    del D[K]\n    OLD, NEW = V[K], CURRENT(R[K])\n"
+                "while D:\n    K = D.popitem()[0]\n    OLD, NEW = V[K], CURRENT(R[K])\n"
                 "    if CHANGED(OLD, NEW):\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
                 LOSE=self._run(self._before(dependents, True, True), old, False),
                 GAIN=self._run(self._after(dependents, True, True), new, True), **holes,
             )  # fmt: skip
         event = Event((*parts, name(self.value)))
         return quote(
-            "while D:\n    K = next(iter(D))\n    ES = D.pop(K)\n    UNPACK\n    for E in ES:\n"
+            "while D:\n    K, ES = D.popitem()\n    UNPACK\n    for E in ES:\n"
             "        if E in R[K]:\n"
             "            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"
             "        elif E in V[K]:\n            LOSE\n            V[K].discard(E)",
@@ -880,7 +880,7 @@ class EventRenderer:
         tests.append(quote_expr("K in R", K=key, R=self.plan.result_of(query.name).name))
         call = "F(K)" if len(query.demand) == 1 else "F(*K)"
         return quote(
-            f"while U:\n    K = next(iter(U))\n    del U[K]\n    if TEST:\n        {call}",
+            f"while U:\n    K = U.popitem()[0]\n    if TEST:\n        {call}",
             U=self.unneeded[query.name], K=key, TEST=ast.BoolOp(ast.And(), tests),
             F=self.releasers[query.name],
         )  # fmt: skip

@@ -61,6 +61,7 @@ class UpdateNames:
     fresh: Callable[[str], str]
     made_list: str | None = None  # gives a list that an expression made the class of lists
     through: str | None = None  # lets a function of heapq change a list that is seen
+    routes: Mapping[str, str] = field(default_factory=dict)  # builtin class -> what its methods are called of
 
     def __post_init__(self) -> None:
         classes = (self.set_class, self.list_class, self.dict_class)
@@ -241,8 +242,12 @@ class _Chooser:
                 self._leave_slice(node.slice)
             case ast.ClassDef():
                 self.exempt.update(base for base in node.bases if isinstance(base, ast.Subscript))
-            case ast.Attribute(value=ast.Name(id=name) as value) if node.attr not in _ROUTES.get(name, ()):
-                self.exempt.add(value)
+            case ast.Attribute(value=ast.Name(id=name) as value):
+                changes = node.attr in _ROUTES.get(name, ())
+                if changes and name in self.names.routes and self.scopes.is_builtin(value, (name,)):
+                    self.choices[value] = Replace(self.names.routes[name])
+                if not changes or value in self.choices:
+                    self.exempt.add(value)
 
     def _exempt_arguments(self, call: ast.Call) -> None:
         if isinstance(call.func, ast.Subscript):
