@@ -23,6 +23,8 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,41 +127,48 @@ class Changes:
         return json.dumps({"seq": self.sequence, "rel": relation, "op": op, "values": values})
 
 
-def measure(
-    pipeline: Pipeline, changes: Changes, size: int, relevant: bool, batches: int
-) -> dict[str, float]:
-    """The median cost of a batch."""
-    wall, cpu, routed = [], [], []
-    for number in range(batches + 1):
-        told = changes.batch(size, relevant)
-        before, started = cpu_seconds(), time.perf_counter()
-        seen = pipeline.store.manifest().totals.get("routed", 0)
-        pipeline.run_batch(told, "bench")
-        if number:
-            wall.append(time.perf_counter() - started)
-            cpu.append(cpu_seconds() - before)
-            routed.append(pipeline.store.manifest().totals["routed"] - seen)
-    seconds = statistics.median(wall)
-    return {
-        "wall": seconds, "cpu": statistics.median(cpu), "routed": statistics.median(routed),
-        "changes_a_second": size / seconds,
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Run:
+    """One pipeline that is measured, with its own stream of changes."""
+
+    scale: int
+    pairs: int
+    pipeline: Pipeline
+    changes: Changes
+    bootstrap: dict[str, float]
+
+    def batch(self, size: int, relevant: bool) -> dict[str, float]:
+        """The cost of one batch."""
+        told = self.changes.batch(size, relevant)
+        seen = self.pipeline.store.manifest().totals.get("routed", 0)
+        found = timed(lambda: self.pipeline.run_batch(told, "bench"))
+        found["routed"] = self.pipeline.store.manifest().totals["routed"] - seen
+        return found | {"changes_a_second": size / found["wall"]}
+
+    def joins(self, spark: Any, push: bool) -> dict[str, float]:
+        """The cost of computing all answers anew, as joins of DataFrames."""
+        query = self.pipeline.deployment.query("nyc_fans")
+        return timed(lambda: Recomputation(spark, self.pipeline.store).answers(query, push).count())
 
 
-def measure_joins(spark: Any, pipeline: Pipeline, push: bool, times: int) -> dict[str, float]:
-    """The median cost of computing all answers anew, as joins of DataFrames."""
-    wall, cpu = [], []
-    for number in range(times + 1):
-        before, started = cpu_seconds(), time.perf_counter()
-        recomputation = Recomputation(spark, pipeline.store)
-        recomputation.answers(pipeline.deployment.query("nyc_fans"), push).count()
-        if number:
-            wall.append(time.perf_counter() - started)
-            cpu.append(cpu_seconds() - before)
-    return {"wall": statistics.median(wall), "cpu": statistics.median(cpu)}
+def timed(action: Callable[[], object]) -> dict[str, float]:
+    before, started = cpu_seconds(), time.perf_counter()
+    action()
+    return {"wall": time.perf_counter() - started, "cpu": cpu_seconds() - before}
 
 
-def prepare(spark: Any, folder: Path, scale: int, pairs: int) -> tuple[Pipeline, dict[str, float]]:
+def medians(runs: list[Run], turns: int, action: Callable[[Run], dict[str, float]]) -> list[dict[str, float]]:
+    """The runs take turns, so that a slow spell of the machine falls on all alike; the first is left out."""
+    found: list[list[dict[str, float]]] = [[] for _ in runs]
+    for turn in range(turns + 1):
+        for number, run in enumerate(runs):
+            taken = action(run)
+            if turn:
+                found[number].append(taken)
+    return [{name: statistics.median(t[name] for t in taken) for name in taken[0]} for taken in found]
+
+
+def prepare(spark: Any, folder: Path, scale: int, pairs: int) -> Run:
     tables = folder / f"tables-{scale}-{pairs}"
     tables.mkdir()
     make_tables(spark, tables, scale, pairs)
@@ -167,15 +176,9 @@ def prepare(spark: Any, folder: Path, scale: int, pairs: int) -> tuple[Pipeline,
     store.path.mkdir()
     store.deploy(deploy(PROGRAM))
     pipeline = Pipeline(store, runner(spark))
-    before, started = cpu_seconds(), time.perf_counter()
-    manifest = pipeline.begin(partial(write_tables, spark, tables, pipeline.deployment, None), 2)
-    taken = {"wall": time.perf_counter() - started, "cpu": cpu_seconds() - before, "rows": manifest.base.rows}
-    return pipeline, taken
-
-
-def _print(*cells: Any) -> None:
-    widths = (12, 7, 7, 10, 8, 8, 9, 10)
-    print(" ".join(f"{cell!s:>{width}}" for cell, width in zip(cells, widths, strict=True)), flush=True)
+    write = partial(write_tables, spark, tables, pipeline.deployment, None)
+    taken = timed(lambda: pipeline.begin(write, 2))
+    return Run(scale, pairs, pipeline, Changes(scale, pairs, 1), taken)
 
 
 def main() -> int:
@@ -189,31 +192,33 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
-    spark = session("incoq benchmark", "local[2]")
-    figures: list[dict[str, Any]] = []
     scales, pairs = ([int(v) for v in text.split(",")] for text in (chosen.scales, chosen.pairs))
-    runs = [(scale, pairs[0]) for scale in scales] + [(scales[0], count) for count in pairs[1:]]
-    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, median of {chosen.batches} batches")
-    _print("base rows", "pairs", "batch", "stream", "wall s", "CPU s", "routed", "changes/s")
-    for scale, count in runs:
-        with tempfile.TemporaryDirectory() as folder:
-            pipeline, taken = prepare(spark, Path(folder), scale, count)
-            rows = f"{int(taken['rows']):,}"
-            figures.append({"scale": scale, "pairs": count, "what": "bootstrap", **taken})
-            _print(rows, count, "", "bootstrap", f"{taken['wall']:.2f}", f"{taken['cpu']:.2f}", "", "")
-            changes = Changes(scale, count, 1)
-            for size, relevant in ((1000, False), (50_000, False), (50_000, True)):
-                found = measure(pipeline, changes, size, relevant, chosen.batches)
-                what = "relevant" if relevant else "mixed"
-                figures.append({"scale": scale, "pairs": count, "batch": size, "what": what, **found})
-                shown = [f"{found[name]:.2f}" for name in ("wall", "cpu")]
-                shown += [f"{found[name]:,.0f}" for name in ("routed", "changes_a_second")]
-                _print(rows, count, size, what, *shown)
-            for what, push in (("joins", True), ("all joins", False)) if chosen.recompute else ():
-                found = measure_joins(spark, pipeline, push, chosen.batches)
-                figures.append({"scale": scale, "pairs": count, "what": what, **found})
-                _print(rows, count, "", what, f"{found['wall']:.2f}", f"{found['cpu']:.2f}", "", "")
-            differences = pipeline.verify()
+    wanted = [(scale, pairs[0]) for scale in scales] + [(scales[0], count) for count in pairs[1:]]
+    figures: list[dict[str, Any]] = []
+
+    def show(runs: list[Run], what: str, size: int | None, found: list[dict[str, float]]) -> None:
+        for run, taken in zip(runs, found, strict=True):
+            rows = run.pipeline.store.manifest().base.rows
+            figures.append({"rows": rows, "pairs": run.pairs, "batch": size, "what": what, **taken})
+            cells = [f"{rows:,}", run.pairs, size or "", what, f"{taken['wall']:.2f}", f"{taken['cpu']:.2f}"]
+            cells += [
+                f"{taken[name]:,.0f}" if name in taken else "" for name in ("routed", "changes_a_second")
+            ]
+            _print(*cells)
+
+    spark = session("incoq benchmark", "local[2]")
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, median of {chosen.batches}")
+    _print("base rows", "pairs", "batch", "what", "wall s", "CPU s", "routed", "changes/s")
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [prepare(spark, Path(folder), scale, count) for scale, count in wanted]
+        show(runs, "bootstrap", None, [run.bootstrap for run in runs])
+        for size, relevant in ((1000, False), (50_000, False), (50_000, True)):
+            found = medians(runs, chosen.batches, partial(Run.batch, size=size, relevant=relevant))
+            show(runs, "relevant" if relevant else "mixed", size, found)
+        for what, push in (("joins", True), ("all joins", False)) if chosen.recompute else ():
+            show(runs, what, None, medians(runs, 1, partial(Run.joins, spark=spark, push=push)))
+        for run in runs:
+            differences = run.pipeline.verify()
             if differences:
                 print(f"{len(differences)} rows of the results are not what the data says: {differences[:3]}")
                 return 1
@@ -221,6 +226,11 @@ def main() -> int:
         chosen.json.write_text(json.dumps(figures, indent=2))
     spark.stop()
     return 0
+
+
+def _print(*cells: Any) -> None:
+    widths = (12, 7, 7, 10, 8, 8, 9, 10)
+    print(" ".join(f"{cell!s:>{width}}" for cell, width in zip(cells, widths, strict=True)), flush=True)
 
 
 if __name__ == "__main__":

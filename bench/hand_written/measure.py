@@ -3,12 +3,12 @@
 import gc
 import json
 import random
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bench.hand_written.cases import CASES, Case
@@ -117,7 +117,13 @@ def _measured_alone(case: Case, size: int, version: str, count: int) -> float:
     world = case.make(program, size, random.Random(SEED))
     workloads = case.workloads(program, world, random.Random(SEED), count)
     sampled(workloads[-1].operations, questions(workloads) if version in (NAIVE, REQUERY) else None)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return _peak()
+
+
+def _peak() -> float:
+    """The most memory that this process has had, in MB. (What `resource` tells includes the parent's.)"""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ GENERATED: dict[str, dict[str, Any]] = {
 }
 VERSIONS = (HAND, NAIVE, REQUERY, *GENERATED)
 _numbers = itertools.count()
+sys.path.append(str(ROOT / "programs"))  # where programs find what they share
 
 
 def load(case: Case, version: str) -> tuple[Any, Any]:
@@ -80,5 +81,8 @@ def _execute(version: str, text: str) -> ModuleType:
     filename = f"<{version}, {module.__name__}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     sys.modules[module.__name__] = module
+    programs = str(ROOT / "programs")  # where the programs find what they share
+    if programs not in sys.path:
+        sys.path.append(programs)
     exec(compile(text, filename, "exec"), vars(module))
     return module

@@ -12,8 +12,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -40,21 +41,29 @@ UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked c
 
 
 class _Doors(click.Group):
-    """The commands, with `evaluate` and `spark`, which are imported when they are asked for."""
+    """The commands, with those of heavy parts, which are imported when they are asked for."""
+
+    LATE: ClassVar = {
+        "evaluate": ("incoq.evaluate.cli", "Run the paper's experiments, and report on its claims."),
+        "spark": ("incoq.spark.cli", "The same queries at scale: maintained over tables, on Spark."),
+    }
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted([*super().list_commands(context), "evaluate", "spark"])
+        return sorted([*super().list_commands(context), *self.LATE])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name == "spark":
-            from incoq.spark.cli import spark
+        if name not in self.LATE:
+            return super().get_command(context, name)
+        command: click.Command = getattr(import_module(self.LATE[name][0]), name)
+        return command
 
-            return spark
-        if name == "evaluate":
-            from incoq.evaluate.cli import evaluate
-
-            return evaluate
-        return super().get_command(context, name)
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = []
+        for name in self.list_commands(context):
+            command = super().get_command(context, name)
+            rows.append((name, command.get_short_help_str(60) if command else self.LATE[name][1]))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 @click.group(cls=_Doors, context_settings={"help_option_names": ["-h", "--help"]})

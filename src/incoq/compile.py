@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from incoq.codegen.build_program import RewrittenModule, merge, rewrite_module
+from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses
 from incoq.codegen.find_private import find_private
@@ -163,9 +163,17 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     tracked = _tracked(plan, makes_lists(trees, private))
     switches = "classes" not in without and may_switch_classes(program)
     support = build_support(plan, supply, "list" in tracked, switches)
+    bound = bound_companions(trees)
     modules = tuple(
         rewrite_module(
-            m, [s for s in sites if s.module is m and s.node], support, supply, tracked, private, without
+            m,
+            [s for s in sites if s.module is m and s.node],
+            support,
+            supply,
+            tracked,
+            private,
+            without,
+            bound,
         )
         for m in program.modules
     )
@@ -175,10 +183,9 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
 def _tracked(plan: Plan, lists: bool) -> set[str]:
     """The builtin containers whose changes matter."""
     kinds = {c.relation.kind for i in plan.invariants for c in i.clauses}
-    tracked = {"dict"} if Kind.ITEM in kinds else set()
-    if kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM}:
-        tracked |= {"set", "list"} if lists else {"set"}
-    return tracked
+    if not kinds & {Kind.MEMBER, Kind.CONTENT, Kind.ITEM}:
+        return set()
+    return {"set", "dict", "list"} if lists else {"set", "dict"}
 
 
 def _binds_set(program: Program) -> bool:

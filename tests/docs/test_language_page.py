@@ -52,6 +52,7 @@ def _blocks() -> list[Block]:
 BLOCKS = _blocks()
 PRELUDE = next(b.text for b in BLOCKS if b.tag == "python prelude")
 EXAMPLES = [b for b in BLOCKS if b.tag == "python example"]
+UNMARKED = [b for b in BLOCKS if b.tag == "python unmarked"]
 REFUSED = [b for b in BLOCKS if b.tag.startswith("python refused ")]
 ROWS = [
     [cell.strip() for cell in re.split(r" \| ", line.strip("| "))]
@@ -91,7 +92,10 @@ def _plain(text: str, folder: Path) -> str:
 
 
 def _compiled(text: str, mode: str) -> str:
-    code = incoq.compile_source(text, mode=mode).code
+    return _run(incoq.compile_source(text, mode=mode).code)
+
+
+def _run(code: str) -> str:
     module = types.ModuleType("language_example")
     sys.modules[module.__name__] = module  # `dataclass` looks its module up
     try:
@@ -111,8 +115,17 @@ def _outcome(text: str, mode: str) -> str:
     return "no fault"
 
 
+@pytest.mark.parametrize("block", UNMARKED, ids=lambda b: str(b.line))
+def test_unmarked_example_prints_the_same_compiled(block: Block, tmp_path: Path) -> None:
+    expected = _plain(_text(block), tmp_path)
+    for mode in MODES:
+        compiled = incoq.compile_source(_text(block), mode=mode, unmarked=True)
+        assert len(compiled.support.usual) == 2
+        assert _run(compiled.code) == expected, mode
+
+
 def test_every_block_has_a_meaning() -> None:
-    assert len(BLOCKS) == 1 + len(EXAMPLES) + len(REFUSED)
+    assert len(BLOCKS) == 1 + len(EXAMPLES) + len(REFUSED) + len(UNMARKED)
     assert len(EXAMPLES) > 35
     assert len(REFUSED) > 20
 

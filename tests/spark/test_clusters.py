@@ -29,6 +29,11 @@ def compare(folder: Path, master: str, kill: str) -> None:
     script = Path(__file__).with_name("cluster_driver.py")
     command = [sys.executable, str(script), master, str(there.path), str(changes), kill]
     ran = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=400)
+    if kill == "driver":
+        assert ran.returncode == -signal.SIGKILL
+        assert there.manifest().batch == 2
+        command[-1] = "nobody"
+        ran = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=400)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert results(there) == results(here)
     assert feed(there) == feed(here.store)
@@ -81,7 +86,7 @@ def free_port() -> int:
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("kill", ["executor", "worker"])
+@pytest.mark.parametrize("kill", ["executor", "worker", "driver"])
 def test_a_standalone_cluster_survives(
     tmp_path: Path, standalone: tuple[str, list[subprocess.Popen[bytes]]], kill: str
 ) -> None:

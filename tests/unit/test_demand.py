@@ -240,6 +240,48 @@ def test_what_two_queries_share_stays_for_the_other() -> None:
     )
 
 
+def test_the_companions_of_a_method_know_its_object_and_its_defaults() -> None:
+    same_both_ways(
+        """
+        class Club:
+            def __init__(self):
+                self.members = Set()
+            @query
+            def above(self, limit=18):
+                "Docs."
+                return {m for m in self.members if m > limit}
+            @query(keep="explicit")
+            def low(self, limit):
+                return {m for m in self.members if m < limit}
+
+        @query
+        def over(s, limit=3):
+            return {x for x in s if x > limit}
+
+        def main(show):
+            c, d = Club(), Club()
+            c.members.update([1, 20, 30])
+            show(c.above(), c.above(25), c.above(limit=0), Club.above(c, 20))
+            live = c.above.view()
+            c.members.add(40)
+            show(set(live), len(c.above.demanded), len(d.above.demanded), len(Club.above.demanded))
+            c.above.release(25)
+            show(set(c.above.demanded), d.above(), c.above.__doc__, Club.above.__doc__)
+            c.low.demand(5)
+            d.low.demand(7)
+            show(set(c.low.demanded), len(Club.low.demanded), c.low(5))
+            c.low.release(5)
+            show(len(c.low.demanded), len(Club.low.demanded))
+            s = Set([1, 5])
+            show(over(s), set(over.view(s)))
+            over.release(s)
+            show(len(over.demanded))
+            ask = c.above
+            show(ask(35))
+        """
+    )
+
+
 RUNNING = """
 from incoq import Set, query
 

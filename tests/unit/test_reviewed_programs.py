@@ -789,3 +789,18 @@ def main(show):
     show(q(s, m))
 """
     same(program, ("filtered", "first-clause", "incremental"))
+
+
+def test_a_selector_that_differs_from_itself_is_nan() -> None:
+    program = """
+@query
+def q(s): return {x.v for x in s if x.f != x.f}
+def main(show):
+    a, b = O(v=1, f=O()), O(v=2, f=float("nan"))
+    s = Set([a, b])
+    show(q(s))
+    a.f = float("nan")
+    b.f = (1, O())
+    show(q(s))
+"""
+    same(program, ("filtered", "first-clause", "incremental"))

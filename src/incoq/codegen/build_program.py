@@ -41,9 +41,11 @@ def rewrite_module(
     tracked: Collection[str],
     private: Collection[ast.AST],
     without: Collection[str] = (),
+    bound: Collection[ast.AST] = (),
 ) -> RewrittenModule:
     """Rewrite queries, updates and imports of one module; `tracked` names the builtin containers whose
-    changes are to be seen, `private` holds expressions that make some which no query reaches."""
+    changes are to be seen, `private` holds expressions that make some which no query reaches, `bound` the
+    methods whose companions are asked of objects."""
     source = SourceText(module.source)
     edits: list[Edit] = []
     replaced: dict[ast.AST, str] = {}
@@ -51,7 +53,7 @@ def rewrite_module(
     for site in sites:
         if isinstance(site.node, ast.FunctionDef):
             skip.append(site.node)
-            edits += _define(source, site, site.node, support)
+            edits += _define(source, site, site.node, support, site.node in bound)
         elif site.node is None:
             continue
         elif site.faults:
@@ -112,7 +114,25 @@ def _unmarked(
     return f"{support.usual[query.name]}({', '.join((*query.all_params, f'lambda: {own}'))})"
 
 
-def _define(source: SourceText, site: QuerySite, node: ast.FunctionDef, support: SupportCode) -> list[Edit]:
+def bound_companions(trees: Collection[ast.Module]) -> set[ast.FunctionDef]:
+    """The methods whose companions a program may ask of an object: `club.adults.view()`."""
+    asked: set[str] = set()
+    methods: list[ast.FunctionDef] = []
+    for tree in trees:
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(value=ast.Attribute(attr=name), attr=companion) if (
+                    companion in _COMPANIONS
+                ):
+                    asked.add(name)
+                case ast.ClassDef(body=body):
+                    methods += [inner for inner in body if isinstance(inner, ast.FunctionDef)]
+    return {method for method in methods if method.name in asked and method.args.args}
+
+
+def _define(
+    source: SourceText, site: QuerySite, node: ast.FunctionDef, support: SupportCode, binds_self: bool
+) -> list[Edit]:
     """Keep the signature and docstring; the body asks, and the function gets its companions."""
     query = site.query
     decorator = node.decorator_list[0]
@@ -135,11 +155,21 @@ def _define(source: SourceText, site: QuerySite, node: ast.FunctionDef, support:
         f"{name}.release = lambda {named}: {support.release[query.name]}({passed})",
         f"{name}.demanded = {support.demanded[query.name]}",
     ]
+    if node.args.defaults:
+        companions.append(f"{name}.view.__defaults__ = {name}.__defaults__")
+        if named == params:
+            companions.append(f"{name}.demand.__defaults__ = {name}.__defaults__")
+            companions.append(f"{name}.release.__defaults__ = {name}.__defaults__")
+    if binds_self:
+        place = query.demand.index(query.params[0]) if query.params[0] in query.demand else None
+        companions.append(f"{name} = {support.names['QueryMethod']}({name}, {place})")
     end = source.line_end(body_end)
     text = "".join(f"{newline}{indent}{line.replace('lambda :', 'lambda:')}" for line in companions)
     edits.append(Edit(end, end, text))
     return edits
 
+
+_COMPANIONS = frozenset(("view", "demand", "release", "demanded"))
 
 # What a program may import from incoq, and the part of the support code that it becomes.
 _PROVIDED = {

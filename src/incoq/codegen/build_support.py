@@ -149,7 +149,8 @@ def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: s
         code.append(ast.Starred(quote_expr("vars(C).values()", C=container), ast.Load()))
     structures: list[ast.expr] = [name(structure) for structure in events.structures()]
     return quote(
-        "WEAKLY(STRUCTURES, QUERIES, CODE)", WEAKLY=events.support.Weakly,
+        "W = WEAKLY(STRUCTURES, QUERIES, CODE)",
+        W=events.supply.fresh("weakly"), WEAKLY=events.support.Weakly,
         STRUCTURES=ast.List(structures, ast.Load()), QUERIES=ast.List(queries, ast.Load()),
         CODE=ast.List(code, ast.Load()),
     )  # fmt: skip

@@ -83,7 +83,8 @@ class _Lower(ast.NodeTransformer):
                 if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES):
                     return ast.Compare(left, [op], [right])
                 if _alike(left, right):  # what an equality that became a shared variable left behind
-                    return self._equals_itself(left, ast.Compare(left, [op], [right]))
+                    test = self._equals_itself(left, ast.Compare(left, [ast.Eq()], [right]))
+                    return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
                 test = self._call(self.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():

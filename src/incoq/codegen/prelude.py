@@ -620,6 +620,8 @@ def same(a: Any, b: Any) -> bool:
         return True
     if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
         return False
+    if a.__class__ is b.__class__ and a.__class__ in SCALARS:
+        return bool(a == b)
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -633,6 +635,7 @@ def same(a: Any, b: Any) -> bool:
         return False
 
 
+SCALARS = {int, float, str, bytes, bool}
 DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
 
 
@@ -828,6 +831,59 @@ class View(AbstractSet[Any]):
 
     def __repr__(self) -> str:
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
+
+
+class QueryMethod:
+    """A query method whose companions know their object: `club.adults.view()`. `place` is where the object
+    stands among the demand parameters."""
+
+    def __init__(self, function: Any, place: Any) -> None:
+        self.__wrapped__, self.place = function, place
+        self.__name__, self.__qualname__, self.__doc__ = (
+            function.__name__,
+            function.__qualname__,
+            function.__doc__,
+        )
+        self.view, self.demand = function.view, function.demand
+        self.release, self.demanded = function.release, function.demanded
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else BoundQuery(self, instance)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.__wrapped__(*args, **named)
+
+
+class BoundQuery:  # a query method with its object; its text is the query's own
+    __slots__ = ("__func__", "__self__")
+    __doc__ = property(lambda self: self.__func__.__doc__)
+
+    def __init__(self, function: Any, instance: Any) -> None:
+        self.__func__, self.__self__ = function, instance
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.__func__.__wrapped__(self.__self__, *args, **named)
+
+    def view(self, *args: Any, **named: Any) -> Any:
+        return self.__func__.view(self.__self__, *args, **named)
+
+    def demand(self, *args: Any, **named: Any) -> None:
+        self.__func__.demand(*self.with_self(args), **named)
+
+    def release(self, *args: Any, **named: Any) -> None:
+        self.__func__.release(*self.with_self(args), **named)
+
+    def with_self(self, args: Any) -> Any:
+        place = self.__func__.place
+        return args if place is None else (*args[:place], self.__self__, *args[place:])
+
+    @property
+    def demanded(self) -> Any:
+        """The combinations demanded of this object, which is left out."""
+        place = self.__func__.place
+        if place is None:
+            return self.__func__.demanded
+        return Set(k[:place] + k[place + 1 :] for k in self.__func__.demanded if k[place] is self.__self__)
 
 
 class Demanded(AbstractSet[Any]):

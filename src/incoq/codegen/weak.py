@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -66,7 +67,16 @@ class Weakly:
     def __init__(self, structures: list[Any], queries: list[tuple[Any, int, Any]], code: list[Any]) -> None:
         self.structures, self.queries = structures, queries
         self.busy = {f.__code__ for f in code if isinstance(f, FunctionType)}
-        gc.callbacks.append(self.collected)
+        own = weakref.ref(self)
+
+        def collected(phase: str, info: dict[str, int]) -> None:
+            weakly = own()
+            if weakly is None:  # the program is gone
+                gc.callbacks.remove(collected)
+            else:
+                weakly.collected(phase, info)
+
+        gc.callbacks.append(collected)
 
     def collected(self, phase: str, info: dict[str, int]) -> None:
         """Called by the collector; an update under way is left alone until the next time."""

@@ -80,3 +80,8 @@ def update_of(clause: Clause) -> str:
         case Kind.CONTENT:
             return f"any change of {clause.args[0]}"
     return f"change of {clause.relation}"
+
+
+def clause_numbers(query: RelationalQuery, clauses: tuple[Clause, ...]) -> list[int]:
+    """The numbers that clauses have in the relational form of their query; 0 for one that is none of it."""
+    return [query.clauses.index(c) + 1 if c in query.clauses else 0 for c in clauses]

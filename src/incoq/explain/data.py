@@ -9,12 +9,13 @@ from typing import Any
 from incoq.compile import MODES, Compiled, compile_program
 from incoq.errors import CompileError
 from incoq.explain.advice import advice
-from incoq.explain.costs import demand_cost, original_cost, update_costs, update_of
+from incoq.explain.costs import clause_numbers, demand_cost, original_cost, update_costs, update_of
 from incoq.explain.functions import maintenance_functions
 from incoq.explain.graph import graph_data
 from incoq.explain.source import source_of
 from incoq.explain.steps import steps_of
 from incoq.frontend.find_queries import QuerySite
+from incoq.invariants.space import space_of
 from incoq.ir.covers import Cover, Covers, Size
 from incoq.ir.invariants import Invariant, Store
 from incoq.ir.relational import Clause, Kind, RelationalQuery
@@ -69,6 +70,7 @@ def explain_json(compiled: Compiled, steps: bool = False) -> dict[str, Any]:
 def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[str, Any]:
     position = site.query.position
     result = compiled.plan.result_of(query.name)
+    numbers = clause_numbers(query, result.clauses)
     return {
         "name": query.name,
         "position": {"file": position.filename, "line": position.line, "column": position.column},
@@ -77,6 +79,8 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
         "parameters": list(query.params),
         "hidden_parameters": list(query.hidden),
         "demand": list(query.demand),
+        "strategy": compiled.plan.strategy_of(query.name),
+        "strategy_why": compiled.plan.why_strategy(query.name),
         "keep": str(query.keep),
         "facts": [str(f) for f in query.facts],
         "nested": site.node is None,
@@ -88,11 +92,11 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
         "graph": graph_data(compiled.plan, query),
         "updates": [
             {
-                "clause": block.clause + 1,
+                "clause": numbers[block.clause],
                 "relation": str(result.clauses[block.clause].relation),
                 "update": update_of(result.clauses[block.clause]),
                 "guards": [f"{g.variable} in {g.tag}" for g in block.guards],
-                **_covers(block.covers, result.clauses),
+                **_covers(block.covers, result.clauses, numbers),
             }
             for block in result.blocks
         ],
@@ -102,8 +106,8 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
 # -- covers ------------------------------------------------------------------------------------------------
 
 
-def _covers(covers: Covers, clauses: tuple[Clause, ...]) -> dict[str, Any]:
-    considered = [_cover(c, covers, clauses) for c in covers.considered]
+def _covers(covers: Covers, clauses: tuple[Clause, ...], numbers: list[int]) -> dict[str, Any]:
+    considered = [_cover(c, covers, clauses, numbers) for c in covers.considered]
     return {
         "cost": f"O({covers.best.cost})",
         "covers": considered,
@@ -113,12 +117,12 @@ def _covers(covers: Covers, clauses: tuple[Clause, ...]) -> dict[str, Any]:
     }
 
 
-def _cover(cover: Cover, covers: Covers, clauses: tuple[Clause, ...]) -> dict[str, Any]:
+def _cover(cover: Cover, covers: Covers, clauses: tuple[Clause, ...], numbers: list[int]) -> dict[str, Any]:
     large, medium, small = cover.cost.rank
     return {
         "steps": [
             {
-                "clause": step.clause + 1,
+                "clause": numbers[step.clause],
                 "text": str(clauses[step.clause]),
                 "access": step.access.value,
                 "factor": step.factor.text if step.factor is not None else "1",
@@ -178,6 +182,7 @@ def _invariant(compiled: Compiled, invariant: Invariant) -> dict[str, Any]:
         "counted": invariant.counted,
         "why": _why_counted(compiled, invariant),
         "depth": invariant.depth,
+        "space": f"O({space_of(compiled.plan, invariant)})",
     }
 
 
@@ -187,6 +192,8 @@ def _why_counted(compiled: Compiled, invariant: Invariant) -> str:
             return _why_result(compiled, invariant)
         case Store.RESULT, False:
             return "one combination of variables at most gives an element"
+        case Store.JOIN, _:
+            return "each combination is joined once; kept as its indices"
         case Store.TAG, True if len(invariant.clauses) == 1:
             return "several demanded combinations may share the value"
         case Store.TAG, True:
@@ -195,6 +202,8 @@ def _why_counted(compiled: Compiled, invariant: Invariant) -> str:
             return "each value is demanded once"
         case Store.TAG, False:
             return "in all of these sets or not: nothing to count"
+        case Store.JOIN, _:
+            return "each combination is there once"
         case Store.INDEX, _:
             return "a relation and an inverse hold each tuple once"
     return "several combinations may need it"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from incoq.codegen.elide_copies import elide_copies
 from incoq.compile import Compiled
-from incoq.explain.costs import update_of
+from incoq.explain.costs import clause_numbers, update_of
 from incoq.explain.source import source_of
 from incoq.invariants.define_invariants import define_invariants
 from incoq.ir.invariants import Plan
@@ -45,10 +45,11 @@ def _steps(compiled: Compiled) -> Iterator[PassStep]:
         yield PassStep("flatten_query", query.name, what, str(site.query), str(query))
     for query in plan.queries:
         result = plan.result_of(query.name)
+        numbers = clause_numbers(query, result.clauses)
         numbered = "\n".join(f"{n}. {c}" for n, c in enumerate(query.clauses, 1))
         orders = "\n".join(
             f"{update_of(result.clauses[b.clause])}: "
-            + " ".join(str(s.clause + 1) for s in b.covers.best.steps)
+            + " ".join(str(numbers[s.clause]) for s in b.covers.best.steps)
             + f"   O({b.covers.best.cost})"
             for b in result.blocks
         )

@@ -55,6 +55,8 @@ class _Printer:
         self.item("demand", f"{', '.join(query['demand']) or 'none'}; {keep}")
         for fact in query["facts"]:
             self.item("declared", fact)
+        if query["strategy_why"] != "as asked for":
+            self.item("strategy", f"{query['strategy']}: {query['strategy_why']}")
         self.subheading("Relational form")
         self.wrapped(f"{{{query['relational']['result']} :", "    ", "      ")
         for number, clause in enumerate(query["relational"]["clauses"], 1):
@@ -123,6 +125,7 @@ class _Printer:
             body = ", ".join(map(self.together, [*invariant["clauses"], *invariant["tests"]]))
             self.wrapped(f"= {{{self.together(shown)} : {body}}}", "    ", "       ")
             self.wrapped(f"{counted}: {invariant['why']}", "    ", "      ")
+            self.wrapped(f"space: {invariant['space']}", "    ", "      ")
 
     def costs(self, data: dict[str, Any]) -> None:
         self.heading("Costs")

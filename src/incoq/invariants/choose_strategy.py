@@ -29,6 +29,8 @@ def choose_strategy(
         return Choice(query.name, "tags", stages), None
     if strategy == "join":
         return Choice(query.name, "join", "as asked for"), stages
+    if query.nested:
+        return Choice(query.name, "tags", "it is part of another query, which demands it anew and anew"), None
     tags, joins = definer().define(), define_joins(definer(), stages)
     for relation in _relations(tags):
         by_tags, by_joins = _dearest(query, tags, relation), _dearest(query, joins, relation)

@@ -127,6 +127,10 @@ class Plan:
         """How demand is propagated for one query."""
         return next((c.strategy for c in self.choices if c.query == query), self.strategy)
 
+    def why_strategy(self, query: str) -> str:
+        """The reason of that."""
+        return next((c.reason for c in self.choices if c.query == query), "as asked for")
+
     def expanded(self, invariant: Invariant) -> Invariant:
         """The same invariant with joins replaced by what they join."""
         clauses: list[Clause] = []

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter_ns
 from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule
@@ -20,7 +19,7 @@ from incoq.compile import Compiled
 from incoq.counting import count_loops
 from incoq.explain.functions import CONTAINERS
 from incoq.loading import LoadedProgram
-from incoq.profile.figures import Place, Profile, QueryFigures, Work
+from incoq.profile.figures import Place, Profile, QueryFigures, Work, clock
 from incoq.profile.naive import COUNTS, Naive
 
 SIZES_KEPT = 200  # of the sizes over time; then every other is forgotten, and half as many are taken
@@ -132,11 +131,11 @@ class ProfiledRun:
             outermost = not self._depth
             self._depth += 1
             before = sum(self.counts)
-            start = perf_counter_ns()
+            start = clock()
             try:
                 return function(*args)
             finally:
-                spent = perf_counter_ns() - start
+                spent = clock() - start
                 self._depth -= 1
                 noted(Work(args, outermost, spent, sum(self.counts) - before))
 

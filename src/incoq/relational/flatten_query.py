@@ -124,15 +124,32 @@ class _Flattener:
             self.clauses.setdefault(Clause(MEMBER, (mapping, *pattern_columns(pattern, [])), shown))
             return
         match part, pattern:
-            case "items", TuplePattern((Variable(key), Variable(value))):
-                pass
-            case "values", Variable(value):
-                key = self._fresh("key")
+            case "items", TuplePattern((first, second)):
+                key, value = self._part(first, "key"), self._part(second, "item")
+            case "values", _:
+                key, value = self._fresh("key"), self._part(pattern, "item")
             case _:
                 raise CompileError(
-                    "IQ209", f"`{pattern}` in .{part}(): only plain variables here", self.query.position
+                    "IQ209", f"`{pattern}` in .{part}(): write a key and a value", self.query.position
                 )
         self.clauses.setdefault(Clause(ITEM, (mapping, key, value)))
+
+    def _part(self, pattern: Pattern, prefix: str) -> str:
+        """The variable for what a part of an entry must match; the parts of a tuple are entries of it."""
+        if isinstance(pattern, Variable):
+            return pattern.name
+        whole = self._fresh(prefix, plain=True)
+        match pattern:
+            case Value(expr):
+                self._test(ast.Compare(name(whole), [ast.Eq()], [expr.node]))
+            case TuplePattern(items):
+                text = f"isinstance({whole}, tuple) and len({whole}) == {len(items)}"
+                self._test(ast.parse(text, mode="eval").body)
+                for position, item in enumerate(items):
+                    args = (whole, self._part(item, f"{whole}_{position}"))
+                    at = Value(Expr.of(ast.Constant(position)))
+                    self.clauses.setdefault(Clause(ITEM, args, at, arity=SUBSCRIPT))
+        return whole
 
     def _flat_pattern(self, pattern: Pattern) -> Pattern:
         match pattern:

@@ -53,6 +53,11 @@ PARTITIONS = click.option(
 @click.group()
 def spark() -> None:
     """The same queries at scale: maintained over tables and a stream of changes, on Spark."""
+    check_installed()
+
+
+def check_installed() -> None:
+    """End with a clear message where the extra is not installed."""
     missing = [name for name in ("pyspark", "pyarrow") if not _is_installed(name)]
     if missing:
         raise click.UsageError(f"this needs {' and '.join(missing)}: pip install 'incoq[spark]'")

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from incoq.spark.lookup import INDEX, Lookup, log_of
 from incoq.spark.store import Entry
 
-ROW_GROUP = 8192  # rows: what one look-up reads
+ROW_GROUP = 1024  # rows: what one look-up reads
 _MOST = 1_000_000  # rows of one file
 BASE = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 

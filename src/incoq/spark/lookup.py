@@ -28,7 +28,7 @@ def write_index(base: Path) -> int:
     """Note the bounds of every row group of a new base; the number of its rows."""
     index: dict[str, list[list[Any]]] = {}
     rows = 0
-    for file in sorted(base.glob("rel=*/*.parquet")):
+    for file in sorted(base.glob("rel=*/part-*.parquet")):
         relation = file.parent.name.removeprefix("rel=")
         metadata = pq.read_metadata(file)
         column = next(
@@ -75,13 +75,14 @@ class _Base:
         for number in wanted:
             file, group = groups[number]
             by_file.setdefault(file, []).append(group)
-        tables = [
-            self.file(f).read_row_groups(g, ["o", "k", "x"], use_threads=False) for f, g in by_file.items()
-        ]
+        keyless = relation.startswith(("field_", DEMAND))  # their keys are all empty
+        columns = ["o", "x"] if keyless else ["o", "k", "x"]
+        tables = [self.file(f).read_row_groups(g, columns, use_threads=False) for f, g in by_file.items()]
         if not tables:
             return None
         table = pa.concat_tables(tables)
-        return table if owners is None else _of(table, owners)
+        table = table if owners is None else _of(table, owners)
+        return table.append_column("k", pa.repeat("", len(table))) if keyless else table
 
     def file(self, name: str) -> Any:
         if name not in self.files:

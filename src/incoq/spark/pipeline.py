@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from incoq.spark.compaction import fold, fold_tasks
 from incoq.spark.deployment import Deployment
-from incoq.spark.events import Batch, Reader
+from incoq.spark.events import Batch, Reader, Rejected
 from incoq.spark.lookup import write_index
 from incoq.spark.mapping import RowReader, make_mapping
 from incoq.spark.results import net_results
@@ -180,16 +180,23 @@ class Pipeline:
         """Begin with nothing."""
         return self.begin(lambda place: place.mkdir(), partitions)
 
-    def begin(self, write: Callable[[Path], None], partitions: int) -> Manifest:
-        """Have the base written and answer all that it demands: batch 0."""
+    def begin(self, write: Callable[[Path], Mapping[str, int] | None], partitions: int) -> Manifest:
+        """Have the base written and answer all that it demands: batch 0.
+
+        `write` may tell how many rows of which relation had no owner; they are counted as rejected.
+        """
         attempt = token()
         path = self.store.place("base", 0, attempt)
-        write(self.store.path / path)
+        ownerless = write(self.store.path / path) or {}
         base = Entry(0, path, write_index(self.store.path / path), attempt)
         manifest = Manifest(partitions, 0, attempt, base)
         outcomes = self._advance(manifest, "bootstrap: answer the demand", from_scratch=True)
         manifest = replace(manifest, feed=(_feed(manifest, outcomes),))
-        manifest = with_total(manifest, changes=sum(o.changes for o in outcomes))
+        reasons = {f"{count} rows of {r} have no owner": count for r, count in ownerless.items() if count}
+        batch = Batch(rejected=[Rejected(reason, "") for reason in reasons])
+        manifest = self._write_rejected(manifest, batch, "bootstrap")
+        changes = sum(o.changes for o in outcomes)
+        manifest = with_total(manifest, changes=changes, rejected=sum(reasons.values()))
         self.store.commit(manifest)
         return manifest
 

@@ -79,7 +79,7 @@ class Recomputation:
 
         place = self.store.path / self.manifest.base.path / f"rel={relation}"
         schema = "o string, k string, x string"
-        has_base = place.is_dir() and any(place.glob("*.parquet"))
+        has_base = place.is_dir() and any(place.glob("part-*.parquet"))
         frame = (
             self.spark.read.schema(schema).parquet(str(place))
             if has_base

@@ -10,10 +10,12 @@ place, but those of a demand table by name where they have the names of the para
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from incoq.spark.compaction import BASE, ROW_GROUP
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
 from incoq.spark.mapping import Mapping, mapped_frames
@@ -21,7 +23,6 @@ from incoq.spark.store import StoreError
 from incoq.spark.values import as_key, as_text
 
 SUFFIXES = (".parquet", ".csv", ".json", ".jsonl")
-_ROW_GROUP = 512 * 1024  # bytes before compression: what one look-up reads
 _ROWS_PER_FILE = 1_000_000
 _SMALL = 8 * 1024 * 1024  # bytes: not worth a sample to divide it by
 SCHEMA = "rel string, o string, k string, x string"
@@ -183,11 +184,13 @@ def _plain(value: Any) -> Any:
 
 def write_tables(
     spark: Any, folder: Path, deployment: Deployment, mapping: Mapping | None, place: Path
-) -> None:
+) -> dict[str, int]:
     """Write the tables of a directory as a base."""
     tables = find_tables(folder, deployment, mapping)
     frames = {name: read_table(spark, path) for name, path in tables.items()}
-    write_frames(spark, frames, deployment, mapping, place, small=sum(map(_size, tables.values())) < _SMALL)
+    return write_frames(
+        spark, frames, deployment, mapping, place, small=sum(map(_size, tables.values())) < _SMALL
+    )
 
 
 def write_frames(
@@ -197,14 +200,25 @@ def write_frames(
     mapping: Mapping | None,
     place: Path,
     small: bool = False,
-) -> None:
-    """Write DataFrames as a base: relations by their names, or mapped tables by theirs."""
+) -> dict[str, int]:
+    """Write DataFrames as a base: relations by their names, or mapped tables by theirs.
+
+    Rows without an owner are left out; how many there were of which relation.
+    """
+    from pyspark.sql import functions as f
+
     relations = mapped_frames(mapping, frames) if mapping else frames.items()
     rows = spark.createDataFrame([], SCHEMA)
+    owners = spark.createDataFrame([], "rel string, owner string")
     for relation, frame in relations:
         rows = rows.unionByName(encode(frame, relation, deployment))
+        if not relation.startswith(DEMAND) and relation not in deployment.globals:
+            owners = owners.union(frame.select(f.lit(relation), frame[0]))
+    spark.sparkContext.setJobDescription("incoq bootstrap: look for rows without an owner")
+    missing = owners.where("owner is null").groupBy("rel").count().collect()
     spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
     write_base(rows, place, small)
+    return {row["rel"]: row["count"] for row in missing}
 
 
 def _size(path: Path) -> int:
@@ -218,10 +232,33 @@ def write_base(rows: Any, place: Path, small: bool = False) -> None:
     else:
         wanted = max(rows.sparkSession.sparkContext.defaultParallelism, 1 + rows.count() // _ROWS_PER_FILE)
         spread = rows.repartitionByRange(wanted, "rel", "o")
-    (
-        spread.sortWithinPartitions("rel", "o", "k")
-        .write.partitionBy("rel")
-        .option("parquet.block.size", _ROW_GROUP)
-        .option("parquet.page.size", _ROW_GROUP // 4)
-        .parquet(str(place))
-    )
+    ordered = spread.sortWithinPartitions("rel", "o", "k")
+    ordered.mapInArrow(_writer(str(place)), "file string").collect()
+    place.mkdir(exist_ok=True)
+
+
+def _writer(place: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Writes sorted rows, one file for each relation, in row groups smaller than Spark's own writer makes."""
+
+    def write(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        name, open_files = f"part-{uuid.uuid4().hex[:12]}.parquet", {}
+        for batch in batches:
+            for relation in pc.unique(batch.column("rel")).to_pylist():
+                of_it = batch.filter(pc.equal(batch.column("rel"), relation))
+                rows = pa.table([of_it.column(c).cast(pa.string()) for c in BASE.names], schema=BASE)
+                if relation not in open_files:
+                    folder = Path(place) / f"rel={relation}"
+                    folder.mkdir(parents=True, exist_ok=True)
+                    open_files[relation] = pq.ParquetWriter(folder / f".{name}", BASE, compression="zstd")
+                open_files[relation].write_table(rows, row_group_size=ROW_GROUP)
+        for relation, file in open_files.items():
+            file.close()
+            folder = Path(place) / f"rel={relation}"
+            (folder / f".{name}").rename(folder / name)  # there whole or not at all
+        yield pa.RecordBatch.from_arrays([pa.array([name])], names=["file"])
+
+    return write

@@ -221,6 +221,8 @@ class QueryMaker:
             keep = "lru(2)"
         elif self.chance(0.15, "keep: explicit"):
             keep = '"explicit"'
+        elif self.all and self.chance(0.08, "keep: weak"):
+            keep = '"weak"'
         self.forms.add(f"clauses: {len(clauses)}")
         return QuerySpec(name, params, kinds, result, tuple(clauses), wrap, demand, keep, method, strict)
 
