@@ -142,7 +142,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "birthday", "Birthday", "birthday", "Section 7 (probabilistic queries)", "persons", EVERY,
         Plan((*_range(20, 200, 20), *_range(500, 5000, 500)), 1000, 2),
-        Plan((50, 100, 200, 1000, 5000), 200, 0.8), limits={"original": 200},
+        Plan((50, 100, 200, 1000, 5000), 500, 0.8), limits={"original": 200},
         note="100 days; the original runs to 200 persons only.",
     ),
     Experiment(

@@ -65,7 +65,7 @@ def read_rows(folder: Path) -> list[Row]:
     import pyarrow.parquet as pq
 
     paths = sorted(folder.glob("[!.]*.parquet"))
-    rows = [Row(**line) for path in paths for line in pq.read_table(path).to_pylist()]
+    rows = [Row(**line) for path in paths for line in pq.ParquetFile(path).read().to_pylist()]
     return sorted(rows, key=lambda row: row.key)
 
 
