@@ -137,6 +137,12 @@ CLAIMS: tuple[Claim, ...] = (
          "everything demanded: filtering costs a session at most a quarter more"),
     Less("access-demand", "filtered", "incremental", UPDATES, "time", 0.33,
          "little demanded: creating and deleting sessions is about 67% cheaper", at_smallest=True),
+    *_growths("ssd", ALL, "iterations", "iterations per user, so the total is one order more",
+              {"incremental": 1, "filtered": 1}),
+    *_growths("ssd", ALL, "time", "time per user, so the total is one order more",
+              {"incremental": 1, "filtered": 1}),
+    *(claim for name in ("la-mutex-rounds",) for claim in
+      _growths(name, ALL, "iterations", "iterations of a simulation", {"incremental": 1, "filtered": 1})),
     *(claim for name in ("birthday", "cite-author", "cite-exist") for claim in (
         *_growths(name, ALL, "iterations", "iterations of a resampling", {"original": 1}),
         *_growths(name, ALL, "steps", "steps of a resampling", {"incremental": 0, "filtered": 0}),

@@ -6,6 +6,8 @@ answer that was demanded before.
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -337,7 +339,53 @@ def _cite_exist(program: Any, data: Data, point: Point, part: str) -> Prepared:
     return Prepared(run, ask)
 
 
+# Static separation of duty: roles given one by one, in random order, violations asked for after each.
+
+
+def _ssd_tables(point: Point) -> dict[str, Table]:
+    return {"steps": Table(5 * point.size, {"place": Column(1 << 60)})}
+
+
+def _ssd(program: Any, data: Data, point: Point, part: str) -> Prepared:
+    for number in range(point.size):
+        program.add_user(f"u{number}")
+        program.create_set(f"n{number}", [f"r{role}" for role in range(5)], 3)
+    places = data["steps"]["place"]
+    steps = [(f"u{n // 5}", f"r{n % 5}") for n in sorted(range(len(places)), key=lambda n: (places[n], n))]
+    ask, assign = program.violations, program.assign
+    ask()
+
+    def run() -> None:
+        for user, role in steps:
+            assign(user, role)
+            ask()
+
+    return Prepared(run, lambda: sorted(ask()))
+
+
+# The distributed algorithms: a whole simulation, from a seed; all versions must leave the same trace.
+
+
+def _simulated(program: Any, data: Data, point: Point, part: str) -> Prepared:
+    arguments = [point.size if given == "size" else given for given in point.options["arguments"]]
+    ended: list[Any] = []
+
+    def answers() -> str:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            program.print_trace(*ended)
+        return printed.getvalue()
+
+    return Prepared(lambda: ended.append(program.simulate(1, *arguments)), answers)
+
+
+DISTRIBUTED = (
+    "la_mutex", "ra_mutex", "ra_token", "sk_token", "cr_leader", "hs_leader", "two_phase_commit", "ds_crash",
+    "cl_paxos",
+)  # fmt: skip
+
 DRIVERS = {
+    "ssd": Driver("ssd", _ssd_tables, _ssd),
+    **{name: Driver(f"distributed/{name}", lambda point: {}, _simulated) for name in DISTRIBUTED},
     "running": Driver("running", _running_tables, _running),
     "jql2": Driver("jql2", _jql_tables, _jql),
     "jql3": Driver("jql3", _jql_tables, _jql),
