@@ -219,17 +219,13 @@ def _facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     def values(found: Sequence[str]) -> str:
         return "; ".join(sorted(set(found)))
 
-    protocol = evaluation.protocol
     return (
         ("machine", values([row.machine for row in rows])),
         ("Python", values([row.python for row in rows])),
         ("incoq", values([row.version for row in rows])),
         ("system", platform.platform()),
         ("measured", f"{min(row.started for row in rows)} to {max(row.started for row in rows)}"),
-        (
-            "runs",
-            f"{protocol.least} to {protocol.most} of each point, until the standard deviation is below 10%",
-        ),
+        ("runs", str(evaluation.protocol)),
         ("seed", values([str(row.seed - row.size) for row in rows]) + ", plus the size"),
     )
 

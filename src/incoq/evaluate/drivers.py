@@ -49,6 +49,7 @@ class Driver:
 
 # The running example: who follows whom, who is in which group, and who moves.
 
+_BIG = ("fan0", "fan1", "fan2", "member")  # a coin for each: follows a celebrity, is in the group
 _PLACES = ("NYC", *(f"place{i:02}" for i in range(1, 20)))
 
 
@@ -56,6 +57,7 @@ def _running_tables(point: Point) -> dict[str, Table]:
     n = point.option("users", point.size)
     drawn = point.option("distribution", UNIFORM)
     groups = max(1, n // 100)
+    big = {name: Column(2) for name in _BIG} if point.option("big", False) else {}
     return {
         "users": Table(
             n,
@@ -63,6 +65,7 @@ def _running_tables(point: Point) -> dict[str, Table]:
                 "place": Column(len(_PLACES)),
                 "followees": Column(n, max(1, n // 200), drawn),
                 "groups": Column(groups, point.option("groups", max(1, n // 2000)), drawn),
+                **big,
             },
         ),
         "steps": Table(
@@ -80,6 +83,13 @@ def _running(program: Any, data: Data, point: Point, part: str) -> Prepared:
             program.follow(user, users[other])
         for number in joined:
             program.join(user, groups[number])
+    if point.option("big", False):
+        for number, user in enumerate(users):
+            for celeb in range(3):
+                if table[_BIG[celeb]][number]:
+                    program.follow(user, users[celeb])
+            if table[_BIG[3]][number]:
+                program.join(user, groups[0])
     celebs = _celebs(users, point)
     fans: set[Any] = set().union(*(celeb.followers for celeb in celebs))
     group = (
@@ -114,6 +124,8 @@ def _running(program: Any, data: Data, point: Point, part: str) -> Prepared:
 
 def _celebs(users: list[Any], point: Point) -> list[Any]:
     """Those whose followers are asked for."""
+    if point.option("big", False):
+        return users[:3]
     match point.option("demanded", 3):
         case "size":
             return users[: point.size]
@@ -147,7 +159,8 @@ def _jql(program: Any, data: Data, point: Point, part: str) -> Prepared:
     attends = [
         program.make_attends(students[s], courses[c]) for s, c in zip(*data["attends"].values(), strict=True)
     ]
-    ask, replace, wanted = program.attending, program.replace_attends, courses[0]
+    ask = program.attendances if hasattr(program, "attendances") else program.attending
+    replace, wanted = program.replace_attends, courses[0]
     steps = [
         None if kind < percent * 100 else (old, students[s], courses[c])
         for kind, old, s, c in zip(*data["steps"].values(), strict=True)
@@ -162,7 +175,11 @@ def _jql(program: Any, data: Data, point: Point, part: str) -> Prepared:
                 old, student, course = step
                 attends[old] = replace(attends[old], student, course)
 
-    return Prepared(run, lambda: sorted(result[1].name for result in ask(wanted)))
+    def answers() -> object:
+        found = (result[0] if isinstance(result, tuple) else result for result in ask(wanted))
+        return sorted(a.student.name for a in found)
+
+    return Prepared(run, answers)
 
 
 # OSQ's benchmarks: access points found, and permissions granted, one by one.
@@ -387,6 +404,7 @@ DRIVERS = {
     "ssd": Driver("ssd", _ssd_tables, _ssd),
     **{name: Driver(f"distributed/{name}", lambda point: {}, _simulated) for name in DISTRIBUTED},
     "running": Driver("running", _running_tables, _running),
+    "jql1": Driver("jql1", _jql_tables, _jql),
     "jql2": Driver("jql2", _jql_tables, _jql),
     "jql3": Driver("jql3", _jql_tables, _jql),
     "wifi": Driver("wifi", lambda point: {}, _wifi),
