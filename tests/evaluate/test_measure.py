@@ -70,7 +70,10 @@ def test_what_failed_is_kept_and_not_tried_again(tmp_path: Path) -> None:
     assert {job.mode for job in evaluation.left(evaluation.rows())} == {"original", "incremental"}
 
 
-@pytest.mark.parametrize(("name", "size", "operations"), [("running-size", 200, 20), ("jql-size", 20, 20)])
+@pytest.mark.parametrize(
+    ("name", "size", "operations"),
+    [("running-size", 200, 20), ("jql-size", 20, 20), ("la-mutex-rounds", 2, 1)],
+)
 def test_all_versions_answer_alike_and_count_their_loops(
     spark: Any, tmp_path: Path, name: str, size: int, operations: int
 ) -> None:

@@ -6,6 +6,8 @@ answer that was demanded before.
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +49,7 @@ class Driver:
 
 # The running example: who follows whom, who is in which group, and who moves.
 
+_BIG = ("fan0", "fan1", "fan2", "member")  # a coin for each: follows a celebrity, is in the group
 _PLACES = ("NYC", *(f"place{i:02}" for i in range(1, 20)))
 
 
@@ -54,6 +57,7 @@ def _running_tables(point: Point) -> dict[str, Table]:
     n = point.option("users", point.size)
     drawn = point.option("distribution", UNIFORM)
     groups = max(1, n // 100)
+    big = {name: Column(2) for name in _BIG} if point.option("big", False) else {}
     return {
         "users": Table(
             n,
@@ -61,6 +65,7 @@ def _running_tables(point: Point) -> dict[str, Table]:
                 "place": Column(len(_PLACES)),
                 "followees": Column(n, max(1, n // 200), drawn),
                 "groups": Column(groups, point.option("groups", max(1, n // 2000)), drawn),
+                **big,
             },
         ),
         "steps": Table(
@@ -78,6 +83,13 @@ def _running(program: Any, data: Data, point: Point, part: str) -> Prepared:
             program.follow(user, users[other])
         for number in joined:
             program.join(user, groups[number])
+    if point.option("big", False):
+        for number, user in enumerate(users):
+            for celeb in range(3):
+                if table[_BIG[celeb]][number]:
+                    program.follow(user, users[celeb])
+            if table[_BIG[3]][number]:
+                program.join(user, groups[0])
     celebs = _celebs(users, point)
     fans: set[Any] = set().union(*(celeb.followers for celeb in celebs))
     group = (
@@ -112,6 +124,8 @@ def _running(program: Any, data: Data, point: Point, part: str) -> Prepared:
 
 def _celebs(users: list[Any], point: Point) -> list[Any]:
     """Those whose followers are asked for."""
+    if point.option("big", False):
+        return users[:3]
     match point.option("demanded", 3):
         case "size":
             return users[: point.size]
@@ -145,7 +159,8 @@ def _jql(program: Any, data: Data, point: Point, part: str) -> Prepared:
     attends = [
         program.make_attends(students[s], courses[c]) for s, c in zip(*data["attends"].values(), strict=True)
     ]
-    ask, replace, wanted = program.attending, program.replace_attends, courses[0]
+    ask = program.attendances if hasattr(program, "attendances") else program.attending
+    replace, wanted = program.replace_attends, courses[0]
     steps = [
         None if kind < percent * 100 else (old, students[s], courses[c])
         for kind, old, s, c in zip(*data["steps"].values(), strict=True)
@@ -160,7 +175,11 @@ def _jql(program: Any, data: Data, point: Point, part: str) -> Prepared:
                 old, student, course = step
                 attends[old] = replace(attends[old], student, course)
 
-    return Prepared(run, lambda: sorted(result[1].name for result in ask(wanted)))
+    def answers() -> object:
+        found = (result[0] if isinstance(result, tuple) else result for result in ask(wanted))
+        return sorted(a.student.name for a in found)
+
+    return Prepared(run, answers)
 
 
 # OSQ's benchmarks: access points found, and permissions granted, one by one.
@@ -337,8 +356,55 @@ def _cite_exist(program: Any, data: Data, point: Point, part: str) -> Prepared:
     return Prepared(run, ask)
 
 
+# Static separation of duty: roles given one by one, in random order, violations asked for after each.
+
+
+def _ssd_tables(point: Point) -> dict[str, Table]:
+    return {"steps": Table(5 * point.size, {"place": Column(1 << 60)})}
+
+
+def _ssd(program: Any, data: Data, point: Point, part: str) -> Prepared:
+    for number in range(point.size):
+        program.add_user(f"u{number}")
+        program.create_set(f"n{number}", [f"r{role}" for role in range(5)], 3)
+    places = data["steps"]["place"]
+    steps = [(f"u{n // 5}", f"r{n % 5}") for n in sorted(range(len(places)), key=lambda n: (places[n], n))]
+    ask, assign = program.violations, program.assign
+    ask()
+
+    def run() -> None:
+        for user, role in steps:
+            assign(user, role)
+            ask()
+
+    return Prepared(run, lambda: sorted(ask()))
+
+
+# The distributed algorithms: a whole simulation, from a seed; all versions must leave the same trace.
+
+
+def _simulated(program: Any, data: Data, point: Point, part: str) -> Prepared:
+    arguments = [point.size if given == "size" else given for given in point.options["arguments"]]
+    ended: list[Any] = []
+
+    def answers() -> str:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            program.print_trace(*ended)
+        return printed.getvalue()
+
+    return Prepared(lambda: ended.append(program.simulate(1, *arguments)), answers)
+
+
+DISTRIBUTED = (
+    "la_mutex", "ra_mutex", "ra_token", "sk_token", "cr_leader", "hs_leader", "two_phase_commit", "ds_crash",
+    "cl_paxos",
+)  # fmt: skip
+
 DRIVERS = {
+    "ssd": Driver("ssd", _ssd_tables, _ssd),
+    **{name: Driver(f"distributed/{name}", lambda point: {}, _simulated) for name in DISTRIBUTED},
     "running": Driver("running", _running_tables, _running),
+    "jql1": Driver("jql1", _jql_tables, _jql),
     "jql2": Driver("jql2", _jql_tables, _jql),
     "jql3": Driver("jql3", _jql_tables, _jql),
     "wifi": Driver("wifi", lambda point: {}, _wifi),

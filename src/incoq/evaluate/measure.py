@@ -38,6 +38,12 @@ class Protocol:
     most: int
     spread: float = 0.1
 
+    def __str__(self) -> str:
+        if self.least == self.most:
+            return f"{self.least} of each point"
+        runs = f"{self.least} to {self.most} of each point"
+        return f"{runs}, until their standard deviation is below {self.spread:.0%} of their mean"
+
     def is_enough(self, seconds: Sequence[float]) -> bool:
         """Whether these samples of one point suffice."""
         if len(seconds) < self.least:

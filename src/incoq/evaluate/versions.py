@@ -68,7 +68,7 @@ def load(programs: Path, name: str, mode: str, counted: bool = False) -> Version
         if mode == "jql":
             text += CACHES[name]
     tree = ast.parse(text)
-    module = ModuleType(f"evaluated_{name}_{mode}")
+    module = ModuleType(f"evaluated_{path.stem}_{mode}")
     tally = None
     if counted:
         count_loops(tree, _TALLY)
