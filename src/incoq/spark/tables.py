@@ -213,7 +213,8 @@ def write_frames(
     for relation, frame in relations:
         rows = rows.unionByName(encode(frame, relation, deployment))
         if not relation.startswith(DEMAND) and relation not in deployment.globals:
-            owners = owners.union(frame.select(f.lit(relation), frame[0]))
+            first = frame.toDF(*(f"_{n}" for n in range(len(frame.columns))))  # names may hold dots
+            owners = owners.union(first.select(f.lit(relation), "_0"))
     spark.sparkContext.setJobDescription("incoq bootstrap: look for rows without an owner")
     missing = owners.where("owner is null").groupBy("rel").count().collect()
     spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
