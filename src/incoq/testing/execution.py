@@ -486,7 +486,7 @@ class Execution:
         """The package's evaluator against the reference of this folder."""
         assert self.evaluate is not None
         spec = asked.spec
-        inside = (spec.wrap if spec.wrap != "{%s}" else "", *spec.clauses)
+        inside = (spec.wrap if spec.wrap != "{%s}" else "", spec.result, *spec.clauses)
         if (self.program.with_lists or self.program.with_maps) and any("{" in part for part in inside):
             return  # an inner set holds a list that a compiled query has reached: such a list has a hash
         self.counters.evaluated += 1
