@@ -268,6 +268,15 @@ class _RenameNames(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Parameters keep their names, and hide what is called like them."""
+        around = self.names
+        parameters = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        self.names = {k: v for k, v in around.items() if k not in parameters}
+        self.generic_visit(node)
+        self.names = around
+        return node
+
 
 def _renamed_inner(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     if names.keys().isdisjoint(_names_of(node)):
