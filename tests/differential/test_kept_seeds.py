@@ -32,6 +32,7 @@ KEPT = [
     (8268, "all", "filtered", "tags"),  # the length of a list that no query had reached
     (20147, "all", "incremental", "tags"),  # a list that two memberships of one variable range over
     (71044, "all", "incremental", "tags"),  # a selector compared with itself by !=
+    (8000366, "all", "filtered", "join"),  # the larger of two sets, where the walk of the smaller is outlined
 ]
 
 
