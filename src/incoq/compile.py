@@ -19,7 +19,7 @@ from incoq.codegen.find_private import find_private
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
-from incoq.frontend.find_fixed import find_fixed, without_fixed
+from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
@@ -165,7 +165,8 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
             raise module.error("IQ220", reason, node)
     tracked = _tracked(plan, makes_lists(trees, private))
     switches = "classes" not in without and may_switch_classes(program)
-    support = build_support(plan, supply, "list" in tracked, switches)
+    plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
+    support = build_support(plan, supply, "list" in tracked, switches, plain)
     bound = bound_companions(trees)
     modules = tuple(
         rewrite_module(

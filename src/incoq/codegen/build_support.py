@@ -7,6 +7,7 @@ the maintenance of sets goes into the two methods `Set.add` and `Set.discard`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,7 +49,11 @@ class SupportCode:
 
 
 def build_support(
-    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False
+    plan: Plan,
+    supply: NameSupply,
+    tracks_lists: bool,
+    switch_classes: bool = False,
+    plain_sets: Collection[str] = (),
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {
@@ -60,7 +65,9 @@ def build_support(
     prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes)
+    renderer = EventRenderer(
+        plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, plain_sets=plain_sets
+    )
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -88,6 +95,7 @@ def build_support(
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
+    stores = [*renderer.fixed_sets(), *stores]
     statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
     if weak:
         statements += _releasing(plan, renderer, asking, maintained)
@@ -133,32 +141,29 @@ def _split_classes(
         UNWATCH=renderer.unwatch, CHANGE=supply.fresh("change_class"), OWN=renderer.own_class,
     )  # fmt: skip
     switched[2].after_definition = True  # type: ignore[attr-defined]
-    for fixed, (own, own_plain) in renderer.own_classes.items():
-        switched += _own_class(fixed, own, own_plain, maintained, names, renderer)
+    for fixed, own in renderer.own_classes.items():
+        base = plain if fixed in renderer.plain_sets else maintained
+        switched += _own_class(fixed, own, base, renderer)
     at = 1 + next(
         i for i, s in enumerate(body) if isinstance(s, ast.ClassDef) and s.name == names["PlainSet"]
     )
     return maintained, [*body[:at], *switched, *body[at:]]
 
 
-def _own_class(
-    fixed: str, own: str, plain: str, maintained: str, names: dict[str, str], renderer: EventRenderer
-) -> list[ast.stmt]:
+def _own_class(fixed: str, own: str, base: str, renderer: EventRenderer) -> list[ast.stmt]:
     """The class that one fixed set has while it is maintained, which does what concerns that set alone."""
     made = quote(
         "class M(B):\n"
-        "    __class__ = S\n"
+        "    __class__ = B.__class__\n"
         "    def add(self, x, /): pass\n"
         "    def discard(self, x, /): pass\n"
-        "class MP(P, M):\n"
-        "    __class__ = P\n"
-        "M.__name__, MP.__name__ = S.__name__, P.__name__\n",
-        M=own, MP=plain, B=maintained, S=names["Set"], P=names["PlainSet"],
+        "M.__name__ = B.__name__\n",
+        M=own, B=base,
     )  # fmt: skip
     assert isinstance(made[0], ast.ClassDef)
-    made[0].body.insert(0, _documented(f"The class of {fixed} while a query depends on it."))
+    made[0].body[0] = _documented(f"The class of {fixed} while a query depends on it.")
     _insert_methods(made[0], renderer.methods_of_fixed(fixed), ["s", "x"], renderer)
-    made[2].after_definition = True  # type: ignore[attr-defined]
+    made[1].after_definition = True  # type: ignore[attr-defined]
     return made
 
 

@@ -36,6 +36,7 @@ from incoq.names import NameSupply
 Body = Callable[["Scope"], list[ast.stmt]]
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
 
+NO_FIXED = "-"  # of an event: it is known to be about no fixed set
 MAX_DEPTH = 14  # Python nests at most 20 loops and tries
 
 
@@ -45,7 +46,7 @@ class Event:
 
     columns: tuple[ast.expr, ...]
     kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
-    fixed: str = ""  # the fixed set that the event is about, where that is known
+    fixed: str = ""  # the fixed set that the event is about, where that is known, or NO_FIXED
     after: ast.expr | None = None  # what the last column becomes, where that decides one condition only
 
 
@@ -203,7 +204,7 @@ class _BlockRenderer:
         self.owner, self.support = owner, owner.support
         self.invariant, self.block, self.event, self.body = invariant, block, event, body
         self.scope = Scope({v: name(owner.fixed[v]) for v in owner.plan.fixed})
-        if event.fixed:
+        if event.fixed in owner.plan.fixed:
             self.scope.bound[event.fixed] = event.columns[0]
         self.ops: list[_Op] = []
         self.pending = list(invariant.tests)
@@ -223,9 +224,9 @@ class _BlockRenderer:
             self._flush()
         assert not self.pending, [str(t) for t in self.pending]
         if self.invariant.sets_only:
-            self.ops.append(
-                _If(quote_expr("W(V)", W=self.support.watchable, V=self.scope.get(self.invariant.head[0])))
-            )
+            test = "V.__class__ not in PLAIN and W(V)"
+            holes = {"W": self.support.watchable, "PLAIN": self.support.PLAIN}
+            self.ops.append(_If(quote_expr(test, V=self.scope.get(self.invariant.head[0]), **holes)))
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
@@ -284,7 +285,7 @@ class _BlockRenderer:
     def _in_tag(self, variable: str, tag: str) -> ast.expr:
         if variable in self.owner.plan.fixed:  # the one element that the tag may have
             return name(tag)
-        return quote_expr("V in TAG", V=self.scope.get(variable), TAG=tag)
+        return quote_expr("V in TAG", V=self.scope.get(variable), TAG=self.owner.fixed.get(tag, tag))
 
     def _looks_up(self, index: str, variable: str) -> bool:
         """Does the block look a variable up in an index?"""
@@ -311,7 +312,11 @@ class _BlockRenderer:
 
     def _same(self, left: ast.expr, right: ast.expr) -> None:
         if ast.dump(left) != ast.dump(right):
-            self.ops.append(_If(quote_expr("SAME(A, B)", SAME=self.support.same, A=left, B=right)))
+            test = "SAME(A, B)"
+            if isinstance(left, ast.Name) and isinstance(right, ast.Name):  # no call for most values
+                test = "A is B or (A == B if A.__class__ in C and B.__class__ in C else SAME(A, B))"
+            compared, same = self.support.COMPARED, self.support.same
+            self.ops.append(_If(quote_expr(test, SAME=same, C=compared, A=left, B=right)))
 
     def _match(self, pattern: Pattern, value: ast.expr) -> None:
         """Split an element by a pattern; one that does not match is skipped."""
@@ -534,9 +539,13 @@ class _BlockRenderer:
         if step.access is Access.TEST:
             source = self.swapped.get(step.clause, source)
             element = self._element(clause)
-            keyable = all(v in self.keyable for v in clause.args[1:])
+            is_fixed = clause.args[0] in self.owner.plan.fixed and step.clause not in self.swapped
+            if is_fixed and clause.args[0] in self.known and clause.args[1:] == (self._object(),):
+                self.keyable.update(clause.args)
+                return
+            keyable = is_fixed or all(v in self.keyable for v in clause.args[1:])
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
-            if keyable and clause.args[0] in self.owner.plan.fixed and step.clause not in self.swapped:
+            if is_fixed:  # what cannot be a key is in no set
                 test = "X in S"
             support = self.support
             self.ops.append(
@@ -545,6 +554,8 @@ class _BlockRenderer:
                     safe=False,
                 )
             )
+            if is_fixed:
+                self.keyable.update(clause.args)
             return
         own, source = source, self._smaller(clause, source)
         elements = source

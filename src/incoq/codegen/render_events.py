@@ -15,6 +15,7 @@ once. Rule 4 is in `render_block.py`. Watched clauses contribute before and afte
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,7 +25,7 @@ from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.merge_blocks import merge_blocks
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
-from incoq.codegen.render_block import Event, Renderer, Scope
+from incoq.codegen.render_block import NO_FIXED, Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.event_costs import event_cost
 from incoq.ir.expressions import name
@@ -61,6 +62,7 @@ class EventRenderer:
     releasers: dict[str, str] = field(default_factory=dict)
 
     tracks_lists: bool = False
+    plain_sets: Collection[str] = ()  # fixed sets that the program makes as plain ones
     halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
     adopt: str | None = None
     adopted: str | None = None
@@ -104,11 +106,9 @@ class EventRenderer:
         if self.plan.mode == "filtered" and updates and not self.gates:
             self.switches = False  # some maintenance needs no tag: every set may concern it
         self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained
-        self.own_classes: dict[str, tuple[str, str]] = {}
+        self.own_classes: dict[str, str] = {}
         if self.switches:
-            for v in self.fixed:
-                names = self.supply.fresh(f"Maintained_{v}"), self.supply.fresh(f"MaintainedPlain_{v}")
-                self.own_classes[v] = names
+            self.own_classes = {v: self.supply.fresh(f"Maintained_{v}") for v in self.fixed}
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
@@ -473,7 +473,7 @@ class EventRenderer:
             *self.settled(),
         ]
         if guard is not None and field_name not in self.plan.class_fields:
-            self.guards[field_name] = self._entry_tags(dependents) or ()
+            self.guards[field_name] = self._names_of(dependents)
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
@@ -499,11 +499,15 @@ class EventRenderer:
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
         tests: list[ast.expr] = [
-            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._entry_tags(dependents) or ()
+            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._names_of(dependents) or ()
         ]
         if not tests:
             return None
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+    def _names_of(self, dependents: list[Dependent]) -> tuple[str, ...]:
+        """The structures of which one must hold the updated object: tags, and fixed sets."""
+        return tuple(self.fixed.get(tag, tag) for tag in self._entry_tags(dependents) or ())
 
     def _entry_tags(self, dependents: list[Dependent]) -> tuple[str, ...] | None:
         """The tags of which one must hold the updated object; None where some block asks for no tag."""
@@ -537,6 +541,8 @@ class EventRenderer:
     def _depends_on(self, tag: str) -> set[Relation]:
         """All relations that a tag set is made of, directly or through others."""
         found: set[Relation] = set()
+        if tag in self.fixed:
+            return {MEMBER}
         for clause in self.plan.invariant(tag).clauses:
             if clause.relation not in found:
                 found.add(clause.relation)
@@ -645,7 +651,8 @@ class EventRenderer:
         """What an element that comes or goes does before and after the change itself: sets and lists share
         it. What is long, and what lists need, becomes a function."""
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        halves = self._halves_of(Event((name(source), name(element))), known)
+        about = NO_FIXED if self.own_classes else ""
+        halves = self._halves_of(Event((name(source), name(element)), fixed=about), known)
         for half, body in halves.items():
             if body and (self.tracks_lists or _size(body) > INLINED):
                 function = self.halves[half] = self.supply.fresh(half)
@@ -691,8 +698,10 @@ class EventRenderer:
         items = self.plan.dependents(ITEM)
         mapping, key = self.renderer.supply_local("m"), self.renderer.supply_local("k")
         both = frozenset({Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
-        by_key = Event((name(mapping), name(key)), both)
-        old, new = (Event((name(mapping), name(key), name(v)), both) for v in (self.old, self.value))
+        by_key = Event((name(mapping), name(key)), both, NO_FIXED)
+        old, new = (
+            Event((name(mapping), name(key), name(v)), both, NO_FIXED) for v in (self.old, self.value)
+        )
         holes: Holes = {
             "M": mapping, "K": key, "V": self.value, "OLD": self.old, "SET": self.support.dict_set,
             "DELETE": self.support.dict_delete, "STORED": self.support.stored,
@@ -709,8 +718,8 @@ class EventRenderer:
             return found
 
         everything = sorted([*keyed, *items], key=lambda d: self.plan.invariants.index(d[0]))
-        replaced_old = Event(old.columns, frozenset({Kind.ITEM}))
-        replaced_new = Event(new.columns, frozenset({Kind.ITEM}))
+        replaced_old = Event(old.columns, frozenset({Kind.ITEM}), NO_FIXED)
+        replaced_new = Event(new.columns, frozenset({Kind.ITEM}), NO_FIXED)
         replace = [
             *quote("OLD = M[K]", **holes),
             *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
@@ -752,7 +761,7 @@ class EventRenderer:
         again.sort(key=lambda d: self.plan.invariants.index(d[0]))
         names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n")}
         source, element = names["s"], names["x"]
-        repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}))
+        repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}), NO_FIXED)
         guard = self._known_guard(dependents, source)
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
@@ -830,8 +839,10 @@ class EventRenderer:
             ]
             hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
         made: list[ast.stmt] = []
-        if query.fixed:  # a set that is not made yet: nothing has begun
-            made = [ast.Expr(ast.Tuple([name(self.fixed[v]) for v in query.fixed], ast.Load()))]
+        if query.fixed and not query.nested:
+            given = [ast.Constant(v) for v in query.fixed]
+            check = ast.Expr(ast.Call(name(self.support.made), list(given), []))
+            made = [ast.If(name(self.support.UNMADE), [check], [])]
         put = [
             *made,
             *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
@@ -895,8 +906,8 @@ class EventRenderer:
         return quote("for X in list(V[K]):\n    BLOCKS", BLOCKS=blocks, **holes)
 
     def fixing(self) -> dict[str, str]:
-        """The functions that are told which set a fixed name stands for; what was kept of another one, made
-        when the module was loaded before, is released."""
+        """The functions that give a fixed set its first elements, where the program makes it; what was kept
+        when the module was loaded before is released."""
         functions: dict[str, str] = {}
         for fixed, known in self.fixed.items():
             release: list[ast.stmt] = []
@@ -909,19 +920,33 @@ class EventRenderer:
                     )  # fmt: skip
             function = functions[fixed] = self.supply.fresh(f"fix_{fixed}")
             source = self.renderer.supply_local("s")
-            own: list[ast.stmt] = []
-            if fixed in self.own_classes:
-                set_class, plain_class = self.own_classes[fixed]
-                own = quote(
-                    "OWN[S] = MP if S.__class__ is P else M", OWN=self.own_class, S=source, M=set_class,
-                    MP=plain_class, P=self.support.PlainSet,
-                )  # fmt: skip
             body = [
-                ast.Global([known]), *release, *self.settled(), *own,
-                *quote("X = S\nreturn S", X=known, S=source),
+                *release, *self.settled(),
+                *quote(
+                    "X.clear()\nset.update(X, S)\nUNMADE.discard(NAME)\nreturn X", X=known, S=source,
+                    UNMADE=self.support.UNMADE, NAME=ast.Constant(fixed),
+                ),
             ]  # fmt: skip
-            self._define(function, [source], f"The set {fixed}, which it is from now on.", body)
+            self._define(function, [source], f"{fixed}, which holds the elements of s to begin with.", body)
         return functions
+
+    def fixed_sets(self) -> list[ast.stmt]:
+        """The fixed sets, empty until the program makes them, and their classes."""
+        if not self.fixed:
+            return []
+        made: list[ast.stmt] = []
+        for fixed, known in self.fixed.items():
+            made += quote("X = CLASS()", X=known, CLASS=self._class_of(fixed))
+        names = [ast.Constant(fixed) for fixed in self.fixed]
+        made += quote(
+            "UNMADE.update(NAMES)", UNMADE=self.support.UNMADE, NAMES=ast.Tuple([*names], ast.Load())
+        )
+        for fixed, own in self.own_classes.items():
+            made += quote("OWN[X] = CLASS", OWN=self.own_class, X=self.fixed[fixed], CLASS=own)
+        return commented(made, "the sets that are known by name")
+
+    def _class_of(self, fixed: str) -> str:
+        return self.support.PlainSet if fixed in self.plain_sets else self.support.Set
 
     # -- nested queries ---------------------------------------------------------------------------
 

@@ -202,11 +202,16 @@ class _Search:
         return None
 
     def _join_factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> Factor:
-        """What is joined to a value: few combinations of demand, some more where a field has that value, but
-        many where other sets are joined too."""
+        """What is joined to a value: one combination where fields of the value tell the rest, few where that is
+        demand, some more where a field has that value, but many where other sets are joined too."""
         clause, problem = self.problem.clauses[index], self.problem
         text = f"#{clause.relation.name}{{{_values(clause, key)}}}"
         known = {clause.args[i] for i in key}
+        told = set(known)
+        for _ in problem.fields:
+            told |= {target for source, target in problem.fields if source in told}
+        if {clause.args[i] for i in new} <= told:
+            return Factor(text, Size.ONE)  # fields tell all of it
         others = {clause.args[i] for i in new} - problem.demanded
         if not others:
             return Factor(text, Size.SMALL)
