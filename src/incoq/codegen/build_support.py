@@ -46,6 +46,8 @@ class SupportCode:
     maintained: str  # the class whose `add` and `discard` maintain the queries
     fixers: dict[str, str]  # fixed set -> function(set) that is told of it
     fixed: dict[str, str]  # fixed set -> the name that the code has for it
+    at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
+    results: tuple[str, ...]  # the maps that such expressions look into
 
 
 def build_support(
@@ -103,7 +105,8 @@ def build_support(
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
         asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
-        maintained, fixers, renderer.fixed,
+        maintained, fixers, renderer.fixed, asking.at_once,
+        tuple(plan.result_of(query).name for query in asking.at_once),
     )  # fmt: skip
 
 
@@ -382,6 +385,7 @@ class _Asking:
         self.release: dict[str, str] = {}
         self.demanded: dict[str, str] = {}
         self.usual: dict[str, str] = {}
+        self.at_once: dict[str, str] = {}
 
     def build(self) -> None:
         for query in self.plan.queries:
@@ -450,18 +454,22 @@ class _Asking:
         asked = self.events.asked.get(query.name)
         if asked is not None:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
+        kept = self._kept(query, rest, holes)
+        slow = self.supply.fresh(f"find_{query.name}") if kept else ask
         body = quote(
-            "def ASK():\n"
-            "    KEPT\n"
+            "def SLOW():\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    FIND\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    return ANSWER",
             FIND=find,
-            KEPT=self._kept(query, rest, holes),
+            SLOW=slow,
             ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,
         )  # fmt: skip
+        if kept:
+            found = ast.Call(name(slow), [name(p) for p in params], [])
+            body = [*body, *quote("def ASK():\n    KEPT\n    return FOUND", KEPT=kept, FOUND=found, **holes)]
         again = ast.Call(name(ask), [name(p) for p in params], [])
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         noted = self._note(query, key, holes)
@@ -474,10 +482,19 @@ class _Asking:
             OVER=self._over(query, end, key),
             **holes,
         )
-        for function, names in zip(body, (params, params, demand, demand), strict=True):
+        given = [params, params, params, demand, demand][-len(body) :]
+        for function, names in zip(body, given, strict=True):
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
+        if kept:
+            known = quote("ASKING.append((ASK, SLOW))", ASKING=self.support.ASKING, SLOW=slow, **holes)
+            known[0].after_definition = True  # type: ignore[attr-defined]
+            self.functions += known
+            if not params:
+                answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
+                text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
+                self.at_once[query.name] = f"({ast.unparse(text)})"
         shown = [p for p in query.demand if p not in query.hidden]
         made = quote(
             "X = CLS(R, S, W)", X=demanded, CLS=self.support.Demanded, R=asked or result.name,
@@ -486,7 +503,8 @@ class _Asking:
         self.stores += made
 
     def _kept(self, query: RelationalQuery, rest: list[str], holes: Holes) -> list[ast.stmt]:
-        """The usual case first: what was asked before is one look-up."""
+        """The usual case first: what was asked before is one look-up. Once something is refused, `refuse`
+        leaves it out."""
         if query.keep.policy == "lru" or query.name in self.events.asked:
             return []  # asking is noted
         match bool(rest), query.aggregate is not None:
@@ -499,9 +517,8 @@ class _Asking:
             case _:
                 return []
         return quote(
-            "try:\n    if not REFUSED:\n        return ANSWER\nexcept (KeyError, TypeError):\n    pass",
-            ANSWER=answer, **holes,
-        )  # fmt: skip
+            "try:\n    return ANSWER\nexcept (KeyError, TypeError):\n    pass", ANSWER=answer, **holes
+        )
 
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes

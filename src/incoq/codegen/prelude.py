@@ -472,12 +472,15 @@ def made(*names: str) -> None:
 
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
+ASKING: list[tuple[Any, Any]] = []  # functions that look up at once, and those that see what is refused
 
 
 def refuse(code: str, message: str) -> None:
     """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
     if len(REFUSED) < 100:
         REFUSED.append(IncoqRuntimeError(code, message))
+    for ask, find in ASKING:
+        ask.__code__ = find.__code__
 
 
 def is_source(s: Any) -> bool:

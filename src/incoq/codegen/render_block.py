@@ -258,6 +258,7 @@ class _BlockRenderer:
             for variable, value in zip(clause.args[: clause.given], columns, strict=False):
                 self._bind(variable, value)
                 self._guard(variable)
+                self._ask_tag(variable)
             self._match(clause.pattern or Variable(clause.args[-1]), columns[-1])
         elif clause.relation.kind is Kind.ITEM and isinstance(clause.pattern, Value):
             self._bind(clause.args[0], columns[0])
@@ -281,6 +282,18 @@ class _BlockRenderer:
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
                 self.ops.append(_If(self._in_tag(variable, guard.tag)))
+
+    def _ask_tag(self, variable: str) -> None:
+        """Ask the tag of a fixed set first, so that blocks about the set begin alike."""
+        for clause in self.invariant.clauses:
+            if (
+                clause.relation.kind is Kind.TAG
+                and clause.args == (variable,)
+                and variable in self.owner.fixed
+            ):
+                if clause.relation.name not in self.known:
+                    self.ops.append(_If(self._in_tag(variable, clause.relation.name)))
+                self.known |= {clause.relation.name}
 
     def _in_tag(self, variable: str, tag: str) -> ast.expr:
         if variable in self.owner.plan.fixed:  # the one element that the tag may have
@@ -362,7 +375,9 @@ class _BlockRenderer:
             other = self.invariant.clauses[index]
             if _key(other) == _key(own) and other.pattern == own.pattern:
                 return None
-            earlier.append(index)
+            sources = {c.args[0] for c in (own, other) if c.args} & self.owner.plan.fixed
+            if len(sources) < 2:  # two fixed sets are never one
+                earlier.append(index)
         return earlier
 
     def _flush(self) -> None:

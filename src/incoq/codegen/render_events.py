@@ -105,6 +105,18 @@ class EventRenderer:
         self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
         if self.plan.mode == "filtered" and updates and not self.gates:
             self.switches = False  # some maintenance needs no tag: every set may concern it
+        quiet = (
+            "fits",
+            "same",
+            "is_reflexive",
+            "keyable",
+            "contains",
+            "plain",
+            "scalar",
+            "elements",
+            "truth",
+        )
+        self.quiet = frozenset(self.support.names[n] for n in quiet)
         self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained
         self.own_classes: dict[str, str] = {}
         if self.switches:
@@ -266,7 +278,7 @@ class EventRenderer:
             if query.aggregate is not None:
                 make = "if P not in R[K]:\n    R[K][P] = EMPTY\nA = R[K][P]"
             else:
-                make = "A = R[K].setdefault(P, EMPTY)"
+                make = "A = R[K].get(P)\nif A is None:\n    A = R[K][P] = EMPTY"
             fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), **holes)
             if not add:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
@@ -341,7 +353,7 @@ class EventRenderer:
                     body,
                     f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})",
                 )
-        return merge_blocks(statements)
+        return merge_blocks(statements, self.quiet)
 
     def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values

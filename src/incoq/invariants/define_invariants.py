@@ -128,6 +128,7 @@ class Definer:
             problem = Problem(
                 clauses, self._bound(clauses[position]), frozenset({position}), self.query.facts,
                 self.query.selectors, self.filtered, nested=self.query.nested,
+                fixed=frozenset(self.query.fixed),
             )  # fmt: skip
             covers = find_covers(problem)
             blocks.append(Block(position, covers, self._guards(index, covers.best)))
