@@ -105,6 +105,10 @@ CODES: dict[str, tuple[str, str]] = {
         "an element was removed in a program that was compiled as one that never removes",
         "compile the code that removes together with the program",
     ),
+    "IQ307": (
+        "an exception ended an update half-way, and another one the repair of the indices",
+        "let the exception end the program, or use `--mode filtered` (the default)",
+    ),
     "IQ305": ("a query without parameters of that kind was asked", "pass exactly the query's parameters"),
     "IQ400": (
         "verify found a structure that is not what its definition says: a fault of incoq",
