@@ -83,7 +83,7 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         turn += 1
     figure = (
         f"{ledger.operations:,} operations, {len(ledger.shapes):,} query shapes,"
-        f" {ledger.answers:,} answers, {ledger.invariants:,} times all invariants, {len(failures)} differences"
+        f" {ledger.answers:,} answers, {ledger.invariants:,} checks of all invariants; {len(failures)} differ"
     )
     details = (
         f"{ledger.operations - begun:,} operations in this run; {replayed} kept seeds; {refused} refused",
