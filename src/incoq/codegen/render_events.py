@@ -380,7 +380,7 @@ class EventRenderer:
             "    'Enter an object, or a set, into the indices.'\n"
             "    ENTERED\n"
             "def FORGET(*objects):\n"
-            "    'An exception has ended an update half-way: indices are made anew, answers when asked for.'\n"
+            "    'An exception ended an update half-way: indices are made anew now, answers when asked.'\n"
             "    KNOWN = list(objects)\n"
             "    GATHER\n"
             "    DEMANDED\n"
