@@ -18,6 +18,7 @@ WAYS_OUT = {  # what to do about a fault that only the run shows
     "IQ303": "give its class a `__hash__`, or use `@dataclass(eq=False)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
+    "IQ307": "let the exception end the program, or use `--mode filtered`",
 }
 
 
@@ -42,6 +43,50 @@ class Missing:
 
 MISSING = Missing()
 
+# What evaluating an expression raises where its values do not fit: the combination is skipped. Anything else
+# (no memory, no stack, an interrupt, a fault of the program's own operators) may not happen the next time.
+SKIPPED = (
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    NameError,
+    AssertionError,
+    NotImplementedError,
+)
+EXHAUSTED = (MemoryError, RecursionError)
+
+
+def skipped(error: Exception) -> bool:
+    """Skip a combination of an unmarked query, whatever it raised but for want of memory or stack."""
+    if isinstance(error, EXHAUSTED):
+        raise error
+    return False
+
+
+def forget(*objects: Any) -> None:
+    """An exception has ended an update half-way: what is maintained is computed anew when it is asked for.
+    The compiler writes this function; `objects` may be in no structure now."""
+
+
+LOST: list[Any] = []  # what the program demanded itself and an exception made forgotten
+
+
+def resume() -> None:
+    """Demand again what was forgotten."""
+    lost = LOST[:]
+    LOST.clear()
+    while lost:
+        demand, key = lost[-1]
+        try:
+            demand(*key)
+        except BaseException:
+            LOST.extend(lost)
+            raise
+        lost.pop()
+
+
 set_add, set_discard, set_pop = set.add, set.discard, set.pop
 
 
@@ -64,9 +109,15 @@ class Set(set[Any]):
         self.discard(x)
 
     def pop(self) -> Any:
-        x = set_pop(self)
-        set_add(self, x)
-        self.discard(x)
+        if not self:
+            raise KeyError("pop from an empty set")
+        try:
+            x = set_pop(self)
+            set_add(self, x)
+            self.discard(x)
+        except BaseException:
+            forget(self)
+            raise
         return x
 
     def clear(self) -> None:
@@ -222,9 +273,15 @@ class Dict(dict[Any, Any]):
         return value
 
     def popitem(self) -> Any:
-        key, value = dict_popitem(self)
-        dict_set(self, key, value)
-        del self[key]
+        if not self:
+            raise KeyError("popitem(): dictionary is empty")
+        try:
+            key, value = dict_popitem(self)
+            dict_set(self, key, value)
+            del self[key]
+        except BaseException:
+            forget(self)
+            raise
         return key, value
 
     def clear(self) -> None:
@@ -286,10 +343,11 @@ class List(list[Any]):
     def bag(self) -> Any:
         """How often each element is there; one that cannot be a key is refused."""
         if self.counts is None:
-            self.counts = {}
+            counts: dict[Any, int] = {}
             for x in self:
                 if keyable(x):
-                    self.counts[x] = self.counts.get(x, 0) + 1
+                    counts[x] = counts.get(x, 0) + 1
+            self.counts = counts
         return self.counts
 
     def seen(self, /) -> bool:
@@ -307,13 +365,24 @@ class List(list[Any]):
         wanted: dict[Any, int] = {}
         for x in filter(keyable, new):
             wanted[x] = wanted.get(x, 0) + 1
-        for x, count in list(self.bag().items()):
-            for _ in range(count - wanted.get(x, 0)):
-                self.take(-1, x)
-        for x, count in wanted.items():
-            for _ in range(count - self.bag().get(x, 0)):
-                self.put(len(self), x)
-        list_replace(self, slice(None), new)
+        old = list(self)
+        try:
+            for x, count in list(self.bag().items()):
+                for _ in range(count - wanted.get(x, 0)):
+                    self.take(-1, x)
+            for x, count in wanted.items():
+                for _ in range(count - self.bag().get(x, 0)):
+                    self.put(len(self), x)
+            list_replace(self, slice(None), new)
+        except BaseException:
+            self.lose(old)
+            raise
+
+    def lose(self, content: Any) -> None:
+        """After an exception: hold what was held before."""
+        list_replace(self, slice(None), content)
+        self.counts = None
+        forget(self)
 
     def append(self, x: Any, /) -> None:
         self.put(len(self), x)
@@ -329,10 +398,16 @@ class List(list[Any]):
             list_extend(self, other)
 
     def pop(self, at: Any = -1, /) -> Any:
-        x = list_pop(self, at)
-        if self.seen():
-            list_insert(self, at if at >= 0 else len(self) + 1 + at, x)
-            self.take(at, x)
+        if not self.seen():
+            return list_pop(self, at)
+        try:
+            place: Any = range(len(self))[at]
+        except (IndexError, TypeError):
+            place = None
+        if place.__class__ is not int:
+            return list_pop(self, at)  # raises what Python raises
+        x = self[place]
+        self.take(place, x)
         return x
 
     def remove(self, x: Any, /) -> None:
@@ -358,11 +433,18 @@ class List(list[Any]):
             except (IndexError, TypeError):
                 list_replace(self, at, x)  # raises what Python raises
                 raise
-            if x is not old:
-                self.take(-1, old)
-                self.put(len(self), x)
-                list_replace(self, -1, last)
-            list_replace(self, at, x)
+            size = len(self)
+            try:
+                if x is not old:
+                    self.take(-1, old)
+                    self.put(len(self), x)
+                    list_replace(self, -1, last)
+                list_replace(self, at, x)
+            except BaseException:
+                before = [*self[: size - 1], last]
+                before[at] = old
+                self.lose(before)
+                raise
 
     def __delitem__(self, at: Any, /) -> None:
         if not self.seen():
@@ -548,7 +630,7 @@ def item_or_missing(m: Any, k: Any) -> Any:
     """`m[k]`, or MISSING where there is none."""
     try:
         return item(m, k)
-    except Exception:
+    except SKIPPED:
         return MISSING
 
 
@@ -649,7 +731,7 @@ def same(a: Any, b: Any) -> bool:
             DISTINCT.add(cls)
     try:
         return bool(a == b)
-    except Exception:
+    except SKIPPED:
         return False
 
 
@@ -682,6 +764,8 @@ def raises(expression: Any) -> bool:
     """Does evaluating an expression raise?"""
     try:
         expression()
+    except EXHAUSTED:
+        raise
     except Exception:
         return True
     return False
@@ -842,10 +926,16 @@ class View(AbstractSet[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         answer = self._ask()
-        try:
-            yield from answer
-        except RuntimeError:
-            raise IncoqRuntimeError("IQ304", "a live view was iterated across an update") from None
+        seen = list(answer)
+        for x in seen:
+            if x not in answer:
+                break
+            yield x
+        else:
+            now = self._ask()
+            if len(now) == len(seen) and all(x in now for x in seen):
+                return
+        raise IncoqRuntimeError("IQ304", "a live view was iterated across an update")
 
     def __repr__(self) -> str:
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
@@ -920,10 +1010,14 @@ class Demanded(AbstractSet[Any]):
         return any(same(combination, known) for known in self)
 
     def __iter__(self) -> Iterator[Any]:
+        if LOST:
+            resume()
         for key in list(self._answers):
             yield ((key,) if self._width == 1 else key)[: self._shown]
 
     def __len__(self) -> int:
+        if LOST:
+            resume()
         return len(self._answers)
 
     def __repr__(self) -> str:
@@ -934,7 +1028,7 @@ def current(aggregate: Any) -> Any:
     """The value of an aggregate, or MISSING where it has none."""
     try:
         return aggregate.value()
-    except Exception:
+    except SKIPPED:
         return MISSING
 
 

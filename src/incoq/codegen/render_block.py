@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
-from incoq.codegen.quote import quote, quote_expr, trailing
+from incoq.codegen.quote import Holes, quote, quote_expr, trailing
 from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
@@ -35,7 +35,7 @@ from incoq.names import NameSupply
 Body = Callable[["Scope"], list[ast.stmt]]
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
 
-MAX_DEPTH = 14  # Python nests at most 20 loops and tries
+MAX_DEPTH = 13  # Python nests at most 20 loops and tries
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,15 @@ class Renderer:
         """Is a query an unmarked one?"""
         return any(q.usual for q in self.plan.queries if q.name == query)
 
+    def skipping(self, query: str) -> tuple[str, Holes]:
+        """The head of the handler for a combination that raises, and what fills it: in an unmarked query
+        whatever it raises is skipped, since the query itself then gives what Python gives."""
+        holes: Holes = {"SKIPPED": self.support.SKIPPED, "SKIP": self.support.skipped}
+        if self.is_usual(query):
+            holes["ERROR"] = self.supply_local("error")
+            return "except Exception as ERROR:\n    SKIP(ERROR)\n", holes
+        return "except SKIPPED:\n", holes
+
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
         if variable in _BUILTINS or keyword.iskeyword(variable):
@@ -205,9 +214,7 @@ class _BlockRenderer:
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
-        return _Assembler(
-            self.owner, self.ops, self.body, self.scope, self.invariant.name, self.event
-        ).assemble()
+        return _Assembler(self.owner, self.ops, self.body, self.scope, self.invariant, self.event).assemble()
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
@@ -463,7 +470,7 @@ class _BlockRenderer:
         if clause.watch:
             self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
         else:
-            self.ops.append(_Assign(local, live, "Exception"))
+            self.ops.append(_Assign(local, live, self.support.SKIPPED))
         if step.access is Access.FORWARD:
             self.scope.bound[value] = name(local)
         else:
@@ -644,10 +651,10 @@ class _Assembler:
     """Nests operations; what nests too deep moves into a function of its own."""
 
     def __init__(
-        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, label: str, event: Event
+        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, invariant: Invariant, event: Event
     ) -> None:
         self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
-        self.label, self.event = label, event
+        self.label, self.query, self.event = invariant.name, invariant.query, event
         self.is_empty = False  # nothing is done for a combination: then nothing looks for one
 
     def assemble(self) -> list[ast.stmt]:
@@ -718,9 +725,10 @@ class _Assembler:
             )
         ok = self.owner.supply_local("ok")
         rest = self._from(index, depth + 1)
+        handler, holes = self.owner.skipping(self.query)
         return quote(
-            "try:\n    READS\n    OK = TEST\nexcept Exception:\n    OK = False\nif OK:\n    REST",
-            READS=statements, OK=ok, TEST=test, REST=rest,
+            f"try:\n    READS\n    OK = TEST\n{handler}    OK = False\nif OK:\n    REST",
+            READS=statements, OK=ok, TEST=test, REST=rest, **holes,
         )  # fmt: skip
 
     def _outlined(self, index: int) -> list[ast.stmt]:

@@ -117,6 +117,7 @@ class Execution:
         self.step_number = 0
         self.kept: tuple[Any, frozenset[Any]] | None = None
         self.last: dict[tuple[str, tuple[Any, ...]], Any] = {}
+        self.copies: dict[int, tuple[Any, Any]] = {}  # of what the last update changes, as it must be then
         self.updates = {u.name: u for u in program.updates}
         text = program.text
         self.plain = load(text, "plain")
@@ -338,7 +339,7 @@ class Execution:
                 refuse(error)
                 raise Failure("exception", f"{op} raised {type(error).__name__}: {error}") from error
             return
-        copies: dict[int, tuple[Any, Any]] = {}
+        copies = self.copies = {}
         for kind, arg in zip(update.args, args, strict=True):
             if kind[0] == "O":
                 if isinstance(arg, (set, list, dict)):
