@@ -742,8 +742,8 @@ class _Assembler:
                     found.add(target)
                 case _For(target, _, _):
                     found |= names_in(target)
-                case _Plain(ast.Assign(targets=[ast.Name(id=target)])):
-                    found.add(target)
+                case _Plain(ast.Assign(targets=[target])):
+                    found |= names_in(target)
         return found
 
 

@@ -19,6 +19,7 @@ from incoq.testing import oracle
 from incoq.testing.random_operations import Op, Ref
 from incoq.testing.random_programs import Program
 from incoq.testing.random_queries import FIELDS, QuerySpec
+from incoq.testing.undefined_names import undefined_names
 from incoq.testing.update_forms import SHRINKING, Update
 
 EVALUATE_EVERY = 16
@@ -146,6 +147,8 @@ class Execution:
             live = load(code, "compiled")
         except Exception as error:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
+        if undefined := undefined_names(code):
+            raise Failure("undefined names", ", ".join(sorted(undefined)))
         try:
             verify = importlib.import_module("incoq.verify")
             checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
