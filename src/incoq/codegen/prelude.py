@@ -319,6 +319,7 @@ class List(list[Any]):
         self.put(len(self), x)
 
     def insert(self, at: Any, x: Any, /) -> None:
+        list_insert([], at, x)  # an index that raises does so before anything is maintained
         self.put(at, x)
 
     def extend(self, other: Iterable[Any], /) -> None:
@@ -331,6 +332,7 @@ class List(list[Any]):
     def pop(self, at: Any = -1, /) -> Any:
         x = list_pop(self, at)
         if self.seen():
+            at = at.__index__()  # what serves as an index need not be a number
             list_insert(self, at if at >= 0 else len(self) + 1 + at, x)
             self.take(at, x)
         return x
