@@ -388,6 +388,7 @@ class List(list[Any]):
         self.put(len(self), x)
 
     def insert(self, at: Any, x: Any, /) -> None:
+        list_insert([], at, x)  # an index that raises does so before anything is maintained
         self.put(at, x)
 
     def extend(self, other: Iterable[Any], /) -> None:

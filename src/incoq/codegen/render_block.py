@@ -536,7 +536,10 @@ class _BlockRenderer:
                 and other.args[0] in self.scope.bound
                 and other.args[0] != clause.args[0]
             ):
-                small, large = self.owner.supply_local("smaller_set"), self.owner.supply_local("larger_set")
+                # A name for each variable that is walked: the walks of the stages stand inside one another.
+                walked = self.owner.local(clause.args[1])
+                small = self.owner.supply_local(f"smaller_set_{walked}")
+                large = self.owner.supply_local(f"larger_set_{walked}")
                 pick = quote(
                     "A, B = PICK(X, Y)", A=small, B=large, PICK=self.support.smaller, X=source,
                     Y=self.scope.get(other.args[0]),
