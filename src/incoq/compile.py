@@ -19,6 +19,7 @@ from incoq.codegen.find_private import find_private
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
+from incoq.frontend.find_fixed import find_fixed, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
@@ -32,7 +33,7 @@ from incoq.relational.flatten_query import flatten_query
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals")
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
@@ -139,6 +140,8 @@ def compile_program(
 
 def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
+    fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
+    sites = without_fixed(sites, fixed)
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
     queries = [
@@ -154,7 +157,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
+    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private), fixed)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     for module in program.modules:
@@ -174,6 +177,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
             private,
             without,
             bound,
+            fixed,
         )
         for m in program.modules
     )

@@ -44,6 +44,7 @@ class Event:
 
     columns: tuple[ast.expr, ...]
     kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
+    fixed: str = ""  # the fixed set that the event is about, where that is known
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Renderer:
     outline: Outline
     fallible: frozenset[str] = frozenset()  # nested aggregates that may have no value
     visible: dict[str, str] = field(default_factory=dict)  # nested query -> the map that others read
+    fixed: dict[str, str] = field(default_factory=dict)  # fixed set -> the name that the code has for it
     depth: int = 0  # of the statements around the block that is rendered
     _locals: dict[str, str] = field(default_factory=dict)
 
@@ -189,17 +191,19 @@ class _BlockRenderer:
         self.known = known
         self.owner, self.support = owner, owner.support
         self.invariant, self.block, self.event, self.body = invariant, block, event, body
-        self.scope = Scope()
+        self.scope = Scope({v: name(owner.fixed[v]) for v in owner.plan.fixed})
+        if event.fixed:
+            self.scope.bound[event.fixed] = event.columns[0]
         self.ops: list[_Op] = []
         self.pending = list(invariant.tests)
         self.exclusions = self._exclusions()
         self.temporaries = 0
         self._guarded: list[Guard] = []
-        self.keyable: set[str] = set()  # variables whose values are known to be hashable
+        self.keyable: set[str] = set(owner.plan.fixed)  # variables whose values are known to be hashable
         self.swapped: dict[int, ast.expr] = {}  # clause -> the set to look up in, where that is the larger
 
     def render(self) -> list[ast.stmt]:
-        if self.exclusions is None:
+        if self.exclusions is None or self._concerns_another():
             return []
         self._bind_event()
         self._flush()
@@ -215,6 +219,12 @@ class _BlockRenderer:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
         return _Assembler(self.owner, self.ops, self.body, self.scope, self.invariant, self.event).assemble()
+
+    def _concerns_another(self) -> bool:
+        """Is it known that another fixed set is changed than the one that the block is about?"""
+        clause = self.invariant.clauses[self.block.clause]
+        own = clause.args[0] if clause.args and clause.args[0] in self.owner.plan.fixed else ""
+        return bool(self.event.fixed) and bool(own) and own != self.event.fixed
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
@@ -256,8 +266,12 @@ class _BlockRenderer:
                 if "guards" not in self.owner.plan.without and self._looks_up(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
-                test = quote_expr("V in TAG", V=self.scope.get(variable), TAG=guard.tag)
-                self.ops.append(_If(test))
+                self.ops.append(_If(self._in_tag(variable, guard.tag)))
+
+    def _in_tag(self, variable: str, tag: str) -> ast.expr:
+        if variable in self.owner.plan.fixed:  # the one element that the tag may have
+            return name(tag)
+        return quote_expr("V in TAG", V=self.scope.get(variable), TAG=tag)
 
     def _looks_up(self, index: str, variable: str) -> bool:
         """Does the block look a variable up in an index?"""
@@ -274,7 +288,10 @@ class _BlockRenderer:
         return self.invariant.clauses[self.block.clause].args[0]
 
     def _bind(self, variable: str, value: ast.expr) -> None:
-        if variable in self.scope.bound:
+        if variable in self.owner.plan.fixed:
+            if ast.dump(value) != ast.dump(self.scope.get(variable)):
+                self.ops.append(_If(quote_expr("A is B", A=value, B=self.scope.get(variable))))
+        elif variable in self.scope.bound:
             self._same(self.scope.get(variable), value)
         else:
             self.scope.bound[variable] = value
@@ -408,8 +425,7 @@ class _BlockRenderer:
                 pass
             case Kind.TAG:
                 self._keyed(clause.args[0])
-                test = quote_expr("V in TAG", V=self.scope.get(clause.args[0]), TAG=clause.relation.name)
-                self.ops.append(_If(test))
+                self.ops.append(_If(self._in_tag(clause.args[0], clause.relation.name)))
 
     def _field(self, clause: Clause, step: Step, cost: str) -> None:
         source, target = clause.args
@@ -597,7 +613,9 @@ class _BlockRenderer:
         index = self.invariant.index_for(step.clause, step.key)
         for position in step.key:
             self._keyed(clause.args[position])
-        key = _tuple([self.scope.get(clause.args[i]) for i in step.key])
+        key = _tuple(
+            [self.scope.get(v) for i in step.key if (v := clause.args[i]) not in self.owner.plan.fixed]
+        )
         if not step.new:
             self.ops.append(_If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return

@@ -75,6 +75,7 @@ class EventRenderer:
                     self.supply.fresh(f"add_{invariant.name}"),
                     self.supply.fresh(f"del_{invariant.name}"),
                 )
+        self.fixed = {v: self.supply.fresh(f"fixed_{v}") for v in sorted(self.plan.fixed)}
         self.nested = self.plan.nested_queries()
         self.visible = {q.name: self.supply.fresh(f"value_{q.name}") for q in self.nested}
         self.dirty = {q.name: self.supply.fresh(f"dirty_{q.name}") for q in self.nested}
@@ -82,7 +83,7 @@ class EventRenderer:
         self.settle = self.supply.fresh("settle")
         fallible = frozenset(q.name for q in self.nested if _is_fallible(q))
         self.renderer = Renderer(
-            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible
+            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible, self.fixed
         )
         self.by_name = {q.name: q for q in self.plan.queries}
         self.releasing = False
@@ -100,6 +101,12 @@ class EventRenderer:
         self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
         if self.plan.mode == "filtered" and updates and not self.gates:
             self.switches = False  # some maintenance needs no tag: every set may concern it
+        self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained
+        self.own_classes: dict[str, tuple[str, str]] = {}
+        if self.switches:
+            for v in self.fixed:
+                names = self.supply.fresh(f"Maintained_{v}"), self.supply.fresh(f"MaintainedPlain_{v}")
+                self.own_classes[v] = names
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
@@ -443,7 +450,9 @@ class EventRenderer:
                 continue
             variable = self.renderer.local(invariant.head[0])
             dependents = self.plan.dependents(invariant.relation)
-            event = Event((name(variable),))
+            event = Event(
+                (name(variable),), fixed=invariant.head[0] if invariant.head[0] in self.fixed else ""
+            )
             for function, add in zip(functions, (True, False), strict=True):
                 order = self._after if add else self._before
                 inner = self._run(order(dependents, True, True), event, add)
@@ -683,10 +692,7 @@ class EventRenderer:
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         if self.switches:  # no class is derived from `Set`
-            return {
-                "add": quote("if X not in S:\n    REST", REST=grow, **holes),
-                "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
-            }
+            return self._switched_methods(grow, shrink, holes)
         return {
             "add": quote(
                 "if X not in S:\n    REST\nelif S.__class__ not in SOURCES:\n    ADD(S, X)",
@@ -702,22 +708,46 @@ class EventRenderer:
             ),
         }
 
+    def _switched_methods(
+        self, grow: list[ast.stmt], shrink: list[ast.stmt], holes: Holes
+    ) -> dict[str, list[ast.stmt]]:
+        return {
+            "add": quote("if X not in S:\n    REST", REST=grow, **holes),
+            "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
+        }
+
+    def methods_of_fixed(self, fixed: str) -> dict[str, list[ast.stmt]]:
+        """The bodies of `add` and `discard` of one fixed set: what concerns that set, and what any set."""
+        others = self.fixed.keys() - {fixed}
+        dependents = [
+            (invariant, block)
+            for invariant, block in [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+            if invariant.clauses[block.clause].args[0] not in others
+        ]
+        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
+        known = self._known_tags(dependents, MEMBER)
+        event = Event((name(source), name(element)), fixed=fixed)
+        halves = self._halves_of(event, known)
+        holes: Holes = {
+            "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
+            "STORED": self.support.stored,
+        }  # fmt: skip
+        grow = [
+            *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
+        ]  # fmt: skip
+        shrink = [
+            *quote("X = STORED(S, X)", **holes), *halves["before_discard"], *quote("DISCARD(S, X)", **holes),
+            *halves["after_discard"], *self.settled(),
+        ]  # fmt: skip
+        if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
+            shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        return self._switched_methods(grow, shrink, holes)
+
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share
         it. What is long, and what lists need, becomes a function."""
-        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
-        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        event = Event((name(source), name(element)))
-        halves = {
-            "before_add": self._run(self._before(dependents, False, True), event, False, known),
-            "after_add": [
-                *self._adopted(name(element)),
-                *self._run(self._after(dependents, True, True), event, True, known),
-            ],
-            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
-            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
-        }
+        halves = self._halves_of(Event((name(source), name(element))), known)
         for half, body in halves.items():
             if body and (self.tracks_lists or _size(body) > INLINED):
                 function = self.halves[half] = self.supply.fresh(half)
@@ -726,6 +756,20 @@ class EventRenderer:
                 doc = f"{element} {when} {change} {source}: {self.set_cost()}"
                 self._define(function, [source, element], doc, body)
         return halves
+
+    def _halves_of(self, event: Event, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
+        """What an element that comes or goes does before and after the change itself."""
+        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
+        return {
+            "before_add": self._run(self._before(dependents, False, True), event, False, known),
+            "after_add": [
+                *self._adopted(event.columns[1]),
+                *self._run(self._after(dependents, True, True), event, True, known),
+            ],
+            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
+            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
+        }
 
     def _half(self, half: str, halves: dict[str, list[ast.stmt]] | None = None) -> list[ast.stmt]:
         """A half of an event: its own statements where they are given and few, or a call."""
@@ -904,7 +948,11 @@ class EventRenderer:
                 *self._materialised(query, params, True),
             ]
             hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
+        made: list[ast.stmt] = []
+        if query.fixed:  # a set that is not made yet: nothing has begun
+            made = [ast.Expr(ast.Tuple([name(self.fixed[v]) for v in query.fixed], ast.Load()))]
         put = [
+            *made,
             *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
             *self._adopted(*(name(p) for p in params)),
             *self._run(self._after(dependents, True, True), event, True),
@@ -954,6 +1002,35 @@ class EventRenderer:
         if query.aggregate is not None:
             return [*quote("X = V[K]", **holes), *blocks]
         return quote("for X in list(V[K]):\n    BLOCKS", BLOCKS=blocks, **holes)
+
+    def fixing(self) -> dict[str, str]:
+        """The functions that are told which set a fixed name stands for; what was kept of another one, made
+        when the module was loaded before, is released."""
+        functions: dict[str, str] = {}
+        for fixed, known in self.fixed.items():
+            release: list[ast.stmt] = []
+            for query in self.plan.queries:
+                if fixed in query.fixed and not query.nested:
+                    call = "F(K)" if len(query.demand) == 1 else "F(*K)"
+                    release += quote(
+                        f"for K in list(R):\n    {call}", R=self.plan.result_of(query.name).name,
+                        K=self.renderer.supply_local("key"), F=self.releasers[query.name],
+                    )  # fmt: skip
+            function = functions[fixed] = self.supply.fresh(f"fix_{fixed}")
+            source = self.renderer.supply_local("s")
+            own: list[ast.stmt] = []
+            if fixed in self.own_classes:
+                set_class, plain_class = self.own_classes[fixed]
+                own = quote(
+                    "OWN[S] = MP if S.__class__ is P else M", OWN=self.own_class, S=source, M=set_class,
+                    MP=plain_class, P=self.support.PlainSet,
+                )  # fmt: skip
+            body = [
+                ast.Global([known]), *release, *self.settled(), *own,
+                *quote("X = S\nreturn S", X=known, S=source),
+            ]  # fmt: skip
+            self._define(function, [source], f"The set {fixed}, which it is from now on.", body)
+        return functions
 
     # -- nested queries ---------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ would be dead is never made.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -41,6 +42,7 @@ def define_invariants(
     names: NameSupply,
     without: frozenset[str] = frozenset(),
     only_adds: bool = False,
+    fixed: Collection[str] = (),
 ) -> Plan:
     """All invariants of all queries, each after those it depends on."""
     counting = "counts" not in without
@@ -61,7 +63,7 @@ def define_invariants(
         invariants.extend(definer(names, shared).define())
     plan = Plan(
         tuple(queries), tuple(invariants), mode, strategy, only_adds and counting, choices=tuple(choices),
-        without=without,
+        without=without, fixed=frozenset(fixed),
     )  # fmt: skip
     plan.check()
     return plan
@@ -124,7 +126,7 @@ class Definer:
         clauses = tuple(self.query.clauses[i] for i in chosen)
         for position, index in enumerate(chosen):
             problem = Problem(
-                clauses, frozenset(clauses[position].args), frozenset({position}), self.query.facts,
+                clauses, self._bound(clauses[position]), frozenset({position}), self.query.facts,
                 self.query.selectors, self.filtered,
             )  # fmt: skip
             covers = find_covers(problem)
@@ -133,6 +135,10 @@ class Definer:
                 if step.access is Access.LOOKUP:
                     access[step.clause, step.key] = self._index(chosen[step.clause], step.key).name
         return blocks, access
+
+    def _bound(self, clause: Clause) -> frozenset[str]:
+        """What an update of a clause binds; fixed sets are known at all times."""
+        return frozenset((*clause.args, *self.query.fixed))
 
     def _need(self, index: int) -> Invariant:
         """Demand of a nested query: its parameters, wherever the clauses that bind them are satisfied."""
@@ -187,7 +193,7 @@ class Definer:
         edges = self.graph.incoming(variable)
         plain = self._tag_name(variable)
         several = len(edges) + (variable in self.query.demand) > 1
-        if variable in self.query.demand:
+        if variable in self.query.demand or variable in self.query.fixed:
             sources.append(self._demand_projection(variable, several, plain))
         for edge in edges:
             sources.append(self._edge_projection(edge, several, plain))
@@ -208,7 +214,8 @@ class Definer:
     def _demand_projection(self, variable: str, several: bool, plain: str) -> Invariant:
         name = f"{plain}_demand" if several else plain
         clause = self.query.clauses[0]
-        return self.make(name, Store.TAG, (variable,), 1, (clause,), len(clause.args) > 1, depth=0)
+        own = clause.args == (variable,) or not clause.args
+        return self.make(name, Store.TAG, (variable,), 1, (clause,), not own, depth=0)
 
     def _edge_projection(self, edge: Edge, several: bool, plain: str) -> Invariant:
         key = (edge.clause, edge.target)
@@ -240,7 +247,8 @@ class Definer:
             return known
         clause = self.query.clauses[clause_index]
         new = tuple(i for i in range(len(clause.args)) if i not in key)
-        head = (*(clause.args[i] for i in key), *(clause.args[i] for i in new))
+        by = tuple(clause.args[i] for i in key if clause.args[i] not in self.query.fixed)
+        head = (*by, *(clause.args[i] for i in new))
         clauses: tuple[Clause, ...] = (clause,)
         depth = 0
         name = self._index_name(clause_index, key, new)
@@ -258,9 +266,9 @@ class Definer:
         if identity not in self.shared:
             clauses = (*clauses[:-1], _joined(clauses[-1]))
             bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
-            sets_only = len(key) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
+            sets_only = len(by) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
             self.shared[identity] = self.make(
-                name, Store.INDEX, head, len(key), clauses, False, depth=depth, sets_only=sets_only
+                name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only
             )
         self.indices[clause_index, key] = self.shared[identity]
         return self.shared[identity]
@@ -292,7 +300,7 @@ class Definer:
         blocks = []
         for index, clause in enumerate(clauses):
             problem = Problem(
-                clauses, frozenset(clause.args), frozenset({index}), filtered=self.filtered, indexed=False
+                clauses, self._bound(clause), frozenset({index}), filtered=self.filtered, indexed=False
             )
             blocks.append(Block(index, find_covers(problem)))
         invariant = Invariant(

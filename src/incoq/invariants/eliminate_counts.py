@@ -27,7 +27,7 @@ def needs_counts(query: RelationalQuery, only_adds: bool = False) -> bool:
     shown = _result_variables(query.result.expr.node)
     if shown is None:
         return True
-    known = set(query.all_params) | shown
+    known = {*query.all_params, *query.fixed} | shown
     changed = True
     while changed:
         changed = False

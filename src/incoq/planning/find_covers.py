@@ -151,8 +151,6 @@ class _Search:
         if clause.watch and clause.relation.kind not in (Kind.FIELD, Kind.ITEM):
             return Step(index, Access.NOTHING, key, ()) if not new else None
         if clause.relation.kind is Kind.JOIN:
-            if not key and clause.args:
-                return None
             return Step(index, Access.LOOKUP, key, new, self._join_factor(index, key, new) if new else None)
         if not new:
             return Step(index, Access.TEST, key, new)

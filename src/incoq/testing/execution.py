@@ -129,7 +129,7 @@ class Execution:
             self.live, self.checker = self.load_compiled(text, mode, strategy)
         helpers = {k: self.plain[k] for k in ("odd", "number", "pair")}
         if program.with_global:
-            self.plain["R"] = self.live["R"]
+            self.plain.update((k, self.live[k]) for k in ("R", "T") if k in self.live)
         try:
             references = oracle.build(text, {**self.live, **helpers})
         except oracle.NotWellFormed as error:
