@@ -1,20 +1,19 @@
 """An exception at any statement of the generated code leaves every invariant true.
 
-Random programs run random updates and questions while a hook raises at a line of the compiled program: each
-line is chosen a few times, with another exception each time. After each of them the data must be as before
-the update or as after it, every answer and every structure as recomputed from that data.
+Random programs run random updates and questions; a call that was put before each statement of the compiled
+program raises, at each statement a few times, with another exception each time. After each of them the data
+must be as before the update or as after it, every answer and structure as recomputed from that data.
 """
 
 from __future__ import annotations
 
-import dis
+import ast
 import itertools
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FrameType
 from typing import Any
 
 from incoq.testing.driver import MODES, STRATEGIES
@@ -26,9 +25,8 @@ from trust.outcome import Outcome
 
 PROGRAMS = 20
 OPERATIONS = 700
-EACH = 3  # exceptions at each line
-COMPILED = "<compiled program>"
-NOP = dis.opmap["NOP"]  # `try:` alone does nothing: no exception can come there, nor is one looked for
+EACH = 3  # exceptions at each statement
+POINT, DISARM = "trust_point", "trust_disarm"  # names that no program has
 PIECEWISE = ("iadd", "extend")  # lists grow one element after the other
 
 
@@ -44,21 +42,20 @@ class Interrupted(BaseException):
 
 
 class Injector:
-    """Raises at a line of the compiled program at which it has not yet raised often enough."""
+    """Raises at a statement of the compiled program at which it has not yet raised often enough."""
 
     def __init__(self, each: int = EACH) -> None:
         self.each = each
-        self.lines: Counter[tuple[CodeType, int]] = Counter()
+        self.raised_at: Counter[int] = Counter()
+        self.functions: list[str] = []  # by statement, the function that it is in
         self.kinds = itertools.cycle(KINDS)
         self.raised: BaseException | None = None
         self.place = ""
-        self.recovering = False
+        self.armed = False
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function; `Interrupted` if the exception came out of it."""
-        self.raised, self.recovering = None, False
-        before = sys.gettrace()
-        sys.settrace(self._frame)
+        self.raised, self.armed = None, True
         try:
             return function(*args)
         except BaseException as error:
@@ -66,34 +63,75 @@ class Injector:
                 raise
             raise Interrupted(self.place) from None
         finally:
-            sys.settrace(before)
+            self.armed = False
 
-    def _frame(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if frame.f_code.co_name == "forget":
-            self.recovering = True  # one exception at a time
-        return self._line if frame.f_code.co_filename == COMPILED and not self.recovering else None
+    def point(self, number: int) -> None:
+        """What stands before each statement of the compiled program."""
+        if self.armed and self.raised_at[number] < self.each:
+            self.raised_at[number] += 1
+            self.armed = False
+            self.raised = next(self.kinds)("put in")
+            self.place = (
+                f"{type(self.raised).__name__} before statement {number}, in {self.functions[number]}"
+            )
+            raise self.raised
 
-    def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if self.recovering:
-            return None
-        if event == "line" and self.raised is None and frame.f_code.co_code[frame.f_lasti] != NOP:
-            line = (frame.f_code, frame.f_lineno)
-            if self.lines[line] < self.each:
-                self.lines[line] += 1
-                self.raised = next(self.kinds)("put in")
-                self.place = f"{type(self.raised).__name__} in {frame.f_code.co_name}, line {frame.f_lineno}"
-                raise self.raised
-        return self._line
+    def disarm(self) -> None:
+        """One exception at a time: none comes while an earlier one is dealt with."""
+        self.armed = False
+
+    def instrument(self, code: str) -> ast.Module:
+        """The code with a call of `point` before each statement of its functions."""
+        tree = ast.parse(code)
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and function.name == "forget":
+                function.body.insert(0, _call(DISARM))
+            elif isinstance(function, ast.FunctionDef):
+                self._instrument(function, function.name)
+        return ast.fix_missing_locations(tree)
+
+    def _instrument(self, node: ast.AST, function: str) -> None:
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if not isinstance(block, list) or not block:
+                continue
+            new: list[ast.stmt] = []
+            for statement in block:
+                if not isinstance(statement, ast.Nonlocal | ast.Global):
+                    new.append(_call(POINT, len(self.functions)))
+                    self.functions.append(function)
+                new.append(statement)
+                if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                    self._instrument(statement, function)
+            block[:] = new
+        for handler in getattr(node, "handlers", ()):
+            if not _reraises(handler):
+                self._instrument(handler, function)
+
+
+def _call(name: str, *arguments: int) -> ast.stmt:
+    return ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Constant(a) for a in arguments], []))
+
+
+def _reraises(handler: ast.ExceptHandler) -> bool:
+    """Is a handler one that an exception has already come to?"""
+    return isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None
 
 
 class Interruptions(Execution):
     """A random program whose updates and questions are interrupted."""
 
     def __init__(self, made: Program, mode: str, strategy: str, injector: Injector) -> None:
-        super().__init__(made, mode, strategy)
         self.injector = injector
         self.interrupted = 0
+        super().__init__(made, mode, strategy)
         self.functions = {u.name: self.live[u.name] for u in made.updates if u.name in self.live}
+
+    def load_code(self, code: str) -> dict[str, Any]:
+        """Execute the compiled code with the points in it."""
+        live = {"__name__": "compiled", POINT: self.injector.point, DISARM: self.injector.disarm}
+        exec(compile(self.injector.instrument(code), "<compiled program>", "exec"), live)
+        return live
 
     def step(self, op: Op) -> None:
         """One operation, interrupted or not; then everything is compared."""
@@ -151,7 +189,9 @@ class Interruptions(Execution):
                     whole = old & new <= set(real) <= old | new
                 case dict():
                     kept = {k for k in old if k in new and old[k] is new[k]}
-                    whole = kept <= set(real) and all(any(o.get(k) is v for o in (old, new)) for k, v in real.items())
+                    whole = kept <= set(real) and all(
+                        any(o.get(k) is v for o in (old, new)) for k, v in real.items()
+                    )
                 case _:
                     continue
             if not whole:
@@ -198,7 +238,9 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         raised += injected.total()
         lines += len(injected)
         failures += [found] if found else []
-    figure = f"{programs} programs, {lines:,} statements, {raised:,} exceptions put in; {len(failures)} differ"
+    figure = (
+        f"{programs} programs, {lines:,} statements, {raised:,} exceptions put in; {len(failures)} differ"
+    )
     return Outcome("exceptions", figure, "0 differences", tuple(failures), (f"{refused} programs refused",))
 
 
@@ -210,7 +252,7 @@ def setting(number: int) -> tuple[str, str]:
 
 def interrupt(
     number: int, mode: str, strategy: str, count: int = OPERATIONS, each: int = EACH
-) -> tuple[str, Counter[tuple[CodeType, int]]]:
+) -> tuple[str, Counter[int]]:
     """One program: what went wrong, if something did, and where exceptions were put in."""
     made = program(number, ("all", "core")[number % 2])
     injector = Injector(each)
@@ -223,8 +265,10 @@ def interrupt(
     except Failure as failure:
         step = max(0, failure.step)
         shown = "\n".join(map(str, sequence[: step + 1][-12:]))
-        text = f"seed {number} ({mode}, {strategy}), step {step}: {failure.kind}: {failure.message}\n{made.text}"
-        return f"{text}\n{shown}", injector.lines
+        text = (
+            f"seed {number} ({mode}, {strategy}), step {step}: {failure.kind}: {failure.message}\n{made.text}"
+        )
+        return f"{text}\n{shown}", injector.raised_at
     finally:
         sys.unraisablehook = quiet
-    return "", injector.lines
+    return "", injector.raised_at

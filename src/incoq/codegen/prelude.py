@@ -243,7 +243,7 @@ dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.p
 def unhashable(v: Any) -> int:
     """The hash of a list or dict: there is none, as in Python, until a query has reached it; then it is known
     by its identity."""
-    if v.known:
+    if v._known_:
         return object.__hash__(v)
     raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
 
@@ -253,7 +253,7 @@ class Dict(dict[Any, Any]):
     the queries. `__setitem__` and `__delitem__` are all that changes it."""
 
     __hash__ = unhashable  # type: ignore[assignment]
-    known = False
+    _known_ = False
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         dict_set(self, key, value)
@@ -332,74 +332,74 @@ list_replace, list_delete = list.__setitem__, list.__delitem__
 class List(list[Any]):
     """What a list of the program is: it shows as one, and is a bag to queries.
 
-    `counts` says how often it holds each element, from when a query first looks into it until it changes
-    unseen. `put` and `take` are all that changes a list that queries see; meanwhile only its length is true.
+    `_counts_` says how often it holds each element, from when a query first looks into it until it changes
+    unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is true.
     """
 
     __hash__ = unhashable  # type: ignore[assignment]
-    known = False
-    counts: Any = None
+    _known_ = False
+    _counts_: Any = None
 
-    def bag(self) -> Any:
+    def _bag_(self) -> Any:
         """How often each element is there; one that cannot be a key is refused."""
-        if self.counts is None:
+        if self._counts_ is None:
             counts: dict[Any, int] = {}
             for x in self:
                 if keyable(x):
                     counts[x] = counts.get(x, 0) + 1
-            self.counts = counts
-        return self.counts
+            self._counts_ = counts
+        return self._counts_
 
-    def seen(self, /) -> bool:
+    def _seen_(self, /) -> bool:
         """Does a change matter to a query?"""
         return False
 
-    def put(self, at: Any, x: Any, /) -> None:
+    def _put_(self, at: Any, x: Any, /) -> None:
         list_insert(self, at, x)
 
-    def take(self, at: Any, x: Any, /) -> None:
+    def _take_(self, at: Any, x: Any, /) -> None:
         list_pop(self, at)
 
-    def become(self, new: Any) -> None:
+    def _become_(self, new: Any) -> None:
         """Hold the elements of a list: take away what is gone, put in what is new, then order them."""
         wanted: dict[Any, int] = {}
         for x in filter(keyable, new):
             wanted[x] = wanted.get(x, 0) + 1
         old = list(self)
         try:
-            for x, count in list(self.bag().items()):
+            for x, count in list(self._bag_().items()):
                 for _ in range(count - wanted.get(x, 0)):
-                    self.take(-1, x)
+                    self._take_(-1, x)
             for x, count in wanted.items():
-                for _ in range(count - self.bag().get(x, 0)):
-                    self.put(len(self), x)
+                for _ in range(count - self._bag_().get(x, 0)):
+                    self._put_(len(self), x)
             list_replace(self, slice(None), new)
         except BaseException:
-            self.lose(old)
+            self._lose_(old)
             raise
 
-    def lose(self, content: Any) -> None:
+    def _lose_(self, content: Any) -> None:
         """After an exception: hold what was held before."""
         list_replace(self, slice(None), content)
-        self.counts = None
+        self._counts_ = None
         forget(self)
 
     def append(self, x: Any, /) -> None:
-        self.put(len(self), x)
+        self._put_(len(self), x)
 
     def insert(self, at: Any, x: Any, /) -> None:
         list_insert([], at, x)  # an index that raises does so before anything is maintained
-        self.put(at, x)
+        self._put_(at, x)
 
     def extend(self, other: Iterable[Any], /) -> None:
-        if self.seen():
+        if self._seen_():
             for x in list(other):
-                self.put(len(self), x)
+                self._put_(len(self), x)
         else:
             list_extend(self, other)
 
     def pop(self, at: Any = -1, /) -> Any:
-        if not self.seen():
+        if not self._seen_():
             return list_pop(self, at)
         try:
             place: Any = range(len(self))[at]
@@ -408,7 +408,7 @@ class List(list[Any]):
         if place.__class__ is not int:
             return list_pop(self, at)  # raises what Python raises
         x = self[place]
-        self.take(place, x)
+        self._take_(place, x)
         return x
 
     def remove(self, x: Any, /) -> None:
@@ -416,18 +416,18 @@ class List(list[Any]):
             at = self.index(x)
         except ValueError:
             raise ValueError("list.remove(x): x not in list") from None
-        self.take(at, self[at])
+        self._take_(at, self[at])
 
     def clear(self) -> None:
         self[:] = ()
 
     def __setitem__(self, at: Any, x: Any, /) -> None:
-        if not self.seen():
+        if not self._seen_():
             list_replace(self, at, x)
         elif isinstance(at, slice):
             new = list(self)
             new[at] = x
-            self.become(new)
+            self._become_(new)
         else:
             try:
                 old, last = self[at], self[-1]
@@ -437,30 +437,30 @@ class List(list[Any]):
             size = len(self)
             try:
                 if x is not old:
-                    self.take(-1, old)
-                    self.put(len(self), x)
+                    self._take_(-1, old)
+                    self._put_(len(self), x)
                     list_replace(self, -1, last)
                 list_replace(self, at, x)
             except BaseException:
                 before = [*self[: size - 1], last]
                 before[at] = old
-                self.lose(before)
+                self._lose_(before)
                 raise
 
     def __delitem__(self, at: Any, /) -> None:
-        if not self.seen():
+        if not self._seen_():
             list_delete(self, at)
         elif isinstance(at, slice):
             new = list(self)
             del new[at]
-            self.become(new)
+            self._become_(new)
         else:
             try:
                 x = self[at]
             except (IndexError, TypeError):
                 list_delete(self, at)  # raises what Python raises
                 raise
-            self.take(at, x)
+            self._take_(at, x)
 
     def __iadd__(self, other: Any, /) -> Any:
         self.extend(other)
@@ -488,7 +488,7 @@ class List(list[Any]):
         return List(result) if isinstance(result, list) else result
 
     def __reduce__(self) -> Any:
-        attributes = {k: v for k, v in self.__dict__.items() if k not in ("counts", "known")}
+        attributes = {k: v for k, v in self.__dict__.items() if k not in ("_counts_", "_known_")}
         return new_list if self.__class__ is List else self.__class__, (), attributes or None, iter(self)
 
 
@@ -528,14 +528,16 @@ THROUGH: dict[Any, Any] = {}
 
 def through(function: Any) -> Any:
     """A function of heapq, which changes a list unseen, for lists that queries see."""
+    if not function.__name__.startswith(("heappush", "heappop", "heapify", "heapreplace")):
+        return function
     if function not in THROUGH:
 
         def seen(heap: Any, *rest: Any) -> Any:
-            if not isinstance(heap, List) or not heap.seen():
+            if not isinstance(heap, List) or not heap._seen_():
                 return function(heap, *rest)
             new = list(heap)
             result = function(new, *rest)
-            heap.become(new)
+            heap._become_(new)
             return result
 
         THROUGH[function] = seen
@@ -575,7 +577,7 @@ def elements(s: Any) -> Iterable[Any]:
     if not is_source(s):
         return ()
     if isinstance(s, List):
-        return s.bag()  # type: ignore[no-any-return]
+        return s._bag_()  # type: ignore[no-any-return]
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
@@ -589,7 +591,7 @@ def smaller(s: Any, t: Any) -> tuple[Any, Any]:
 def times(s: Any, x: Any) -> int:
     """How often `s` holds `x`, of which it has one at least."""
     if isinstance(s, List):
-        return s.bag()[x]  # type: ignore[no-any-return]
+        return s._bag_()[x]  # type: ignore[no-any-return]
     return sum(same(x, y) for y in s) if isinstance(s, tuple) else 1
 
 
@@ -638,7 +640,7 @@ def item_or_missing(m: Any, k: Any) -> Any:
 def watchable(v: Any) -> bool:
     """Is `v` a set whose content is watched? One that changes unseen is refused."""
     if isinstance(v, (Dict, List)):
-        v.known = True
+        v._known_ = True
     if isinstance(v, (Set, Dict, List)):
         return True
     if isinstance(v, (set, list, dict)):
@@ -657,7 +659,7 @@ def keyable(v: Any) -> bool:
             HASHABLE.add(v.__class__)
     except TypeError:
         if isinstance(v, (Dict, List)):
-            v.known = True
+            v._known_ = True
             return True
         if isinstance(v, tuple):
             return all(map(keyable, v))
@@ -709,7 +711,7 @@ def holds(s: Any, x: Any) -> bool:
     if isinstance(s, List):
         if isinstance(x, list) and not any(x is y for y in s):
             plain(x)  # lists are equal by their content, which may change
-        return keyable(x) and x in s.bag()
+        return keyable(x) and x in s._bag_()
     if s.__class__ in SOURCES or isinstance(s, (str, bytes)) or is_source(s):
         return x in s
     raise TypeError(f"{s.__class__.__name__} holds nothing")
@@ -1047,6 +1049,16 @@ def changed(old: Any, new: Any) -> bool:
     return new.__class__ is not old.__class__ or new.__class__ not in PLAIN or new != old
 
 
+UNSEEN = {"__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"}
+
+
+def named(attribute: Any) -> Any:
+    """A computed name of an attribute, unless what it names changes fields unseen."""
+    if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
+        raise IncoqRuntimeError("IQ220", f"`{attribute}`, reached by a computed name, changes fields unseen")
+    return attribute
+
+
 def on_class(field: str) -> IncoqRuntimeError:
     """The error for a class attribute that is assigned on the class and that queries read of its objects."""
     return IncoqRuntimeError("IQ222", f"`{field}` is assigned on a class; assign it on the objects")
@@ -1061,7 +1073,7 @@ def answer_of(answers: Any, key: Any, query: str) -> Any:
     """The answer for parameters of which one has no hash, being a list or dict that no query has reached."""
     for part in key if key.__class__ is tuple else (key,):
         if isinstance(part, (Dict, List)):
-            part.known = True
+            part._known_ = True
     try:
         return answers.get(key)
     except TypeError:

@@ -896,20 +896,20 @@ class EventRenderer:
         )
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
         change = (
-            "if not MATTERS:\n    S.counts = None\n    PLAINLY\n    return\nC = S.bag()\n"
-            "try:\n    WORK\nexcept BaseException:\n    S.counts = None\n    FORGET(S)\n    raise"
+            "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\n"
+            "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    FORGET(S)\n    raise"
         )
         methods = {
             method: quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes)
-            for method, plainly, work in (("put", insert, grown), ("take", pop, shrunk))
+            for method, plainly, work in (("_put_", insert, grown), ("_take_", pop, shrunk))
         }
-        seen = "if not GUARD:\n    S.counts = None\n    return False\nreturn True"
-        methods["seen"] = quote(seen, GUARD=guard, **holes)
+        seen = "if not GUARD:\n    S._counts_ = None\n    return False\nreturn True"
+        methods["_seen_"] = quote(seen, GUARD=guard, **holes)
         return methods
 
     def _known_guard(self, dependents: list[Dependent], source: str) -> ast.expr:
         """A list or dict matters where a query has reached it, and it is tagged or entered."""
-        tests: list[ast.expr] = [quote_expr("S.known", S=source)]
+        tests: list[ast.expr] = [quote_expr("S._known_", S=source)]
         tagged = self._entry_guard(dependents, name(source))
         if self.adopted is not None:
             tagged = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)

@@ -145,7 +145,7 @@ class Execution:
             refuse(error)
             raise Failure("compiler crash", f"{type(error).__name__}: {error}") from error
         try:
-            live = load(code, "compiled")
+            live = self.load_code(code)
         except Exception as error:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
         if undefined := undefined_names(code):
@@ -157,6 +157,10 @@ class Execution:
             checker = None
         self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
         return live, checker
+
+    def load_code(self, code: str) -> dict[str, Any]:
+        """Execute the compiled code."""
+        return load(code, "compiled")
 
     def evaluator(self) -> Callable[..., Any] | None:
         """The package's own straightforward evaluator."""
