@@ -33,7 +33,7 @@ from incoq.relational.flatten_query import flatten_query
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals")
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers")
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 

@@ -127,8 +127,9 @@ SKIPPED = (
     AssertionError,
     NotImplementedError,
 )
-"""What evaluating an expression raises where its values do not fit: a combination of a query that raises one of
-these is skipped. Anything else (no memory, an interrupt, a fault of the program's own operators) is raised."""
+"""What evaluating an expression raises where its values do not fit: a combination of a query that raises one
+of these is skipped. Anything else (no memory, an interrupt, an error that only the program's own operators
+raise) comes out of the query or the update."""
 
 
 class IncoqError(Exception):

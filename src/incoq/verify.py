@@ -186,7 +186,7 @@ class Checker:
         if not rest:
             return (
                 {key: naive_aggregate(aggregate, bag, missing) for key, bag in elements.items()},
-                {key: kept_value(kept, missing) for key, kept in found.items()},
+                {key: kept_value(aggregate, kept, missing) for key, kept in found.items()},
             )
         expected, kept = {}, {}
         for key, rows in elements.items():
@@ -194,7 +194,7 @@ class Checker:
                 expected[key, other] = naive_aggregate(aggregate, rows.get(other, []), missing)
                 none_kept = naive_aggregate(aggregate, [], missing)
                 row = found[key].get(other)
-                kept[key, other] = none_kept if row is None else kept_value(row, missing)
+                kept[key, other] = none_kept if row is None else kept_value(aggregate, row, missing)
         return expected, kept
 
     # -- indices over all objects ------------------------------------------------------------------

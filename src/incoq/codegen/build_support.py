@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from incoq.codegen.aggregates import CLASSES
+from incoq.codegen.kept_answers import Form, form_of, value_of
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import print_python
 from incoq.codegen.quote import Holes, commented, quote, quote_expr
@@ -50,7 +51,11 @@ def build_support(
     plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
-    used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
+    used = {
+        CLASSES[q.aggregate.kind]
+        for q in plan.queries
+        if q.aggregate is not None and form_of(plan, q) is Form.OBJECT
+    }
     weak = any(q.keep.policy == "weak" for q in plan.queries)
     prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
@@ -458,7 +463,7 @@ class _Asking:
             FIND=find,
             AGAIN=lost,
             KEPT=self._kept(query, rest, holes),
-            ANSWER=quote_expr("A.value()" if query.aggregate is not None else "A", **holes),
+            ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,
         )  # fmt: skip
         again = ast.Call(name(ask), [name(p) for p in params], [])
@@ -496,7 +501,7 @@ class _Asking:
             case False, False:
                 answer = quote_expr("R[K]", **holes)
             case False, True:
-                answer = quote_expr("R[K].value()", **holes)
+                answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
             case True, False:
                 answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
             case _:

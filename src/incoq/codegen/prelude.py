@@ -333,7 +333,8 @@ class List(list[Any]):
     """What a list of the program is: it shows as one, and is a bag to queries.
 
     `_counts_` says how often it holds each element, from when a query first looks into it until it changes
-    unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is true.
+    unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is
+    true.
     """
 
     __hash__ = unhashable  # type: ignore[assignment]
@@ -696,6 +697,19 @@ def equals_itself(v: Any) -> bool:
     return bool(v == v)
 
 
+REFLEXIVE = {int, str, bytes, bool, type(None), Set, PlainSet}  # classes whose values equal themselves
+
+
+def is_reflexive(v: Any) -> bool:
+    """`v == v`, false where that raises."""
+    if v.__class__.__eq__ is object.__eq__:
+        REFLEXIVE.add(v.__class__)
+    try:
+        return equals_itself(v)
+    except Exception:
+        return False
+
+
 def contains(s: Any, x: Any) -> bool:
     """`x in s`, false where that raises."""
     try:
@@ -899,6 +913,8 @@ LOOK_ALIKE = {int, bool, float, complex, tuple, frozenset}
 
 def stored(s: Any, x: Any) -> Any:
     """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same."""
+    if x.__class__ is tuple and LOOK_ALIKE.isdisjoint(map(type, x)):
+        return x
     if x.__class__ in LOOK_ALIKE:
         probe = Stored(x)
         if probe in s:

@@ -23,7 +23,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from incoq.codegen.lower_tests import Support, can_raise, lower_test
+from incoq.codegen.kept_answers import Form, form_of
+from incoq.codegen.lower_tests import Support, is_safe, lower_test
 from incoq.codegen.quote import Holes, quote, quote_expr, trailing
 from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
@@ -45,6 +46,7 @@ class Event:
     columns: tuple[ast.expr, ...]
     kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
     fixed: str = ""  # the fixed set that the event is about, where that is known
+    after: ast.expr | None = None  # what the last column becomes, where that decides one condition only
 
 
 @dataclass
@@ -101,6 +103,15 @@ class Renderer:
                     read[value] = quote_expr("PRESENT(V)", PRESENT=self.support.present, V=read[value])
         return read
 
+    def numbers(self, invariant: Invariant) -> frozenset[str]:
+        """The variables that hold a number, being what a nested query counts."""
+        counting = {q.name for q in self.plan.queries if form_of(self.plan, q) in (Form.NUMBER, Form.COUNTS)}
+        return frozenset(
+            c.args[-1]
+            for c in invariant.clauses
+            if c.relation.kind is Kind.VALUE and c.relation.name in counting
+        )
+
     def held_once(self, counted: Sequence[Clause], scope: Scope) -> ast.expr:
         """Sources that hold every element once at most, as sets do."""
         return _all(
@@ -155,6 +166,15 @@ class _If:
 
 
 @dataclass(frozen=True)
+class _Turn:
+    """Go on where a condition holds before and not after, or after and not before."""
+
+    before: ast.expr
+    after: ast.expr
+    safe: bool
+
+
+@dataclass(frozen=True)
 class _Keyable:
     """Skip, and refuse, a value that cannot be a key."""
 
@@ -175,7 +195,7 @@ class _Plain:
     statement: ast.stmt
 
 
-_Op = _Assign | _If | _For | _Plain | _Keyable
+_Op = _Assign | _If | _For | _Plain | _Keyable | _Turn
 
 
 class _BlockRenderer:
@@ -361,8 +381,17 @@ class _BlockRenderer:
                 self.pending.remove(test)
                 readings = self.owner.readings(self.invariant, self.scope)
                 usual = self.owner.is_usual(self.invariant.query)
-                lowered = lower_test(test.expr.node, self.support, readings, truth=True, usual=usual)
-                self.ops.append(_If(lowered, not can_raise(lowered)))
+                numbers = self.owner.numbers(self.invariant)
+                lowered = lower_test(test.expr.node, self.support, readings, True, usual, numbers)
+                safe = is_safe(test.expr.node, lowered, self.support, numbers)
+                value = self.invariant.clauses[self.block.clause].args[-1:]
+                if self.event.after is not None and set(value) <= test.names:
+                    then = Scope({**bound, value[0]: self.event.after})
+                    readings = self.owner.readings(self.invariant, then)
+                    later = lower_test(test.expr.node, self.support, readings, True, usual, numbers)
+                    self.ops.append(_Turn(lowered, later, safe))
+                else:
+                    self.ops.append(_If(lowered, safe))
 
     def _differs(self, clause: Clause) -> ast.expr:
         """The clause's tuple is not the event's."""
@@ -514,6 +543,8 @@ class _BlockRenderer:
             element = self._element(clause)
             keyable = all(v in self.keyable for v in clause.args[1:])
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
+            if keyable and clause.args[0] in self.owner.plan.fixed and step.clause not in self.swapped:
+                test = "X in S"
             support = self.support
             self.ops.append(
                 _If(
@@ -522,11 +553,13 @@ class _BlockRenderer:
                 )
             )
             return
-        source = self._smaller(clause, source)
-        elements = quote_expr(
-            "S if S.__class__ in SOURCES else ELEMENTS(S)",
-            S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
-        )  # fmt: skip
+        own, source = source, self._smaller(clause, source)
+        elements = source
+        if own is not source or clause.args[0] not in self.owner.plan.fixed:
+            elements = quote_expr(
+                "S if S.__class__ in SOURCES else ELEMENTS(S)",
+                S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
+            )  # fmt: skip
         if clause.pattern is None:
             variable = clause.args[1]
             local = self._fresh(variable)
@@ -715,6 +748,21 @@ class _Assembler:
                     KEYABLE=self.owner.support.keyable, HASHABLE=self.owner.support.HASHABLE, V=value,
                     REST=self._from(index + 1, depth + 1),
                 )  # fmt: skip
+            case _Turn(before, after, safe):
+                ok, now = self.owner.supply_local("ok"), self.owner.supply_local("now_ok")
+                if safe:
+                    return quote(
+                        "NOW = AFTER\nif (BEFORE) is not NOW:\n    REST", NOW=now, BEFORE=before, AFTER=after,
+                        REST=self._from(index + 1, depth + 1),
+                    )  # fmt: skip
+                handler, holes = self.owner.skipping(self.query)
+                return quote(
+                    f"try:\n    OK = bool(BEFORE)\n{handler}    OK = False\n"
+                    f"try:\n    NOW = bool(AFTER)\n{handler}    NOW = False\n"
+                    "if OK is not NOW:\n    REST",
+                    OK=ok, NOW=now, BEFORE=before, AFTER=after, **holes,
+                    REST=self._from(index + 1, depth + 1),
+                )  # fmt: skip
             case _If() | _Assign():
                 return self._attempt(index, depth)
         raise AssertionError(self.ops[index])
@@ -765,6 +813,8 @@ class _Assembler:
 
     def _bound_before(self, index: int) -> set[str]:
         found = {n for column in self.event.columns for n in names_in(column)}
+        if self.event.after is not None:
+            found |= names_in(self.event.after) | {self.owner.supply_local("now_ok")}
         for op in self.ops[:index]:
             match op:
                 case _Assign(target=target):
