@@ -14,7 +14,7 @@ from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
-from incoq.codegen.find_bypasses import find_bypasses
+from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
@@ -160,10 +160,12 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private), fixed)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
+    tracked = _tracked(plan, makes_lists(trees, private))
     for module in program.modules:
         for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
             raise module.error("IQ220", reason, node)
-    tracked = _tracked(plan, makes_lists(trees, private))
+        for node, reason in find_container_bypasses(module.tree) if tracked else ():
+            raise module.error("IQ220", reason, node)
     switches = "classes" not in without and may_switch_classes(program)
     plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
     support = build_support(plan, supply, "list" in tracked, switches, plain)

@@ -79,7 +79,8 @@ def rewrite_module(
         support.names["Dict"] if "dict" in tracked else None, supply.fresh,
         support.names["fresh"] if "list" in tracked else None,
         support.names["through"] if "list" in tracked else None,
-        {kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
+        support.names["named"] if support.setters else None,
+        routes={kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
     )  # fmt: skip
     try:
         guards = support.guards if "inlining" not in without else {}

@@ -83,7 +83,10 @@ def build_support(
     asking = _Asking(plan, support, supply, renderer)
     asking.build()
     setattr_, delattr_, by_name = _attribute_helpers(renderer, supply)
+    renderer.functions += renderer.forgetting(asking.kept)
+    written = {s.name for s in renderer.functions if isinstance(s, ast.FunctionDef)}
     body = [_renamed(s, names) for s in prelude]
+    body = [s for s in body if not (isinstance(s, ast.FunctionDef) and s.name in written)]
     for statement in body:
         if isinstance(statement, ast.ClassDef) and statement.name == names["Set"]:
             _insert_methods(statement, methods, ["s", "x"], renderer)
@@ -386,6 +389,7 @@ class _Asking:
         self.demanded: dict[str, str] = {}
         self.usual: dict[str, str] = {}
         self.at_once: dict[str, str] = {}
+        self.kept: list[tuple[str, str, str]] = []  # see EventRenderer.forgetting
 
     def build(self) -> None:
         for query in self.plan.queries:
@@ -456,14 +460,19 @@ class _Asking:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
         kept = self._kept(query, rest, holes)
         slow = self.supply.fresh(f"find_{query.name}") if kept else ask
+        lost: list[ast.stmt] = []
+        if any(q.keep.policy == "explicit" for q in self.plan.queries):
+            lost = quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
         body = quote(
             "def SLOW():\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    AGAIN\n"
             "    FIND\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    return ANSWER",
             FIND=find,
             SLOW=slow,
+            AGAIN=lost,
             ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,
         )  # fmt: skip
@@ -473,13 +482,15 @@ class _Asking:
         again = ast.Call(name(ask), [name(p) for p in params], [])
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         noted = self._note(query, key, holes)
+        begun = quote("if A is None:\n    BEGIN\nNOTED", BEGIN=begin, NOTED=noted, **holes)
         body += quote(
-            "def KEEP():\n    if ANSWER_OF(R, K, NAME) is None:\n        BEGIN\n    NOTED",
-            BEGIN=begin, NOTED=noted, **holes,
+            "def KEEP():\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
+            BEGUN=self.events.whole(begun), **holes,
         )  # fmt: skip
         body += quote(
-            "def DROP():\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
-            OVER=self._over(query, end, key),
+            "def DROP():\n    AGAIN\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
+            OVER=self.events.whole(self._over(query, end, key)),
+            AGAIN=lost,
             **holes,
         )
         given = [params, params, params, demand, demand][-len(body) :]
@@ -487,24 +498,21 @@ class _Asking:
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
-        if kept:
-            known = quote("ASKING.append((ASK, SLOW))", ASKING=self.support.ASKING, SLOW=slow, **holes)
-            known[0].after_definition = True  # type: ignore[attr-defined]
-            self.functions += known
-            if not params:
-                answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
-                text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
-                self.at_once[query.name] = f"({ast.unparse(text)})"
+        if kept and not params:
+            answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
+            text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
+            self.at_once[query.name] = f"({ast.unparse(text)})"
         shown = [p for p in query.demand if p not in query.hidden]
         made = quote(
             "X = CLS(R, S, W)", X=demanded, CLS=self.support.Demanded, R=asked or result.name,
             S=ast.Constant(len(shown)), W=ast.Constant(len(demand)),
         )  # fmt: skip
         self.stores += made
+        if query.keep.policy == "explicit":
+            self.kept.append((asked or result.name, keep, str(len(demand))))
 
     def _kept(self, query: RelationalQuery, rest: list[str], holes: Holes) -> list[ast.stmt]:
-        """The usual case first: what was asked before is one look-up. Once something is refused, `refuse`
-        leaves it out."""
+        """The usual case first: what was asked before is one look-up."""
         if query.keep.policy == "lru" or query.name in self.events.asked:
             return []  # asking is noted
         match bool(rest), query.aggregate is not None:
@@ -517,8 +525,9 @@ class _Asking:
             case _:
                 return []
         return quote(
-            "try:\n    return ANSWER\nexcept (KeyError, TypeError):\n    pass", ANSWER=answer, **holes
-        )
+            "try:\n    if not REFUSED:\n        return ANSWER\nexcept (KeyError, TypeError):\n    pass",
+            ANSWER=answer, **holes,
+        )  # fmt: skip
 
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes
@@ -529,9 +538,14 @@ class _Asking:
         if query.keep.policy == "explicit":
             # Released, the answer is nobody's: it changes no more.
             over = self._over(query, end, key)
-            return [*found, *quote("if A is None:\n    A = BEGIN\n    OVER", OVER=over, **filled)]
-        found += quote("if A is None:\n    A = BEGIN", **filled)
-        return [*found, *self._note(query, key, holes)]
+            work = quote("A = BEGIN\nOVER", OVER=over, **filled)
+            return [*found, *quote("if A is None:\n    WORK", WORK=self.events.whole(work), **filled)]
+        noted = self._note(query, key, holes)
+        work = quote("A = BEGIN", **filled)
+        if noted:
+            work = quote("if A is None:\n    WORK\nNOTED", WORK=work, NOTED=noted, **filled)
+            return [*found, *self.events.whole(work)]
+        return [*found, *quote("if A is None:\n    WORK", WORK=self.events.whole(work), **filled)]
 
     def _note(self, query: RelationalQuery, key: ast.expr, holes: Holes) -> list[ast.stmt]:
         """Remember that the program asked; the least recently asked goes when there are too many."""

@@ -25,7 +25,7 @@ from functools import reduce
 
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
-from incoq.codegen.quote import quote, quote_expr, trailing
+from incoq.codegen.quote import Holes, quote, quote_expr, trailing
 from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
@@ -37,7 +37,7 @@ Body = Callable[["Scope"], list[ast.stmt]]
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
 
 NO_FIXED = "-"  # of an event: it is known to be about no fixed set
-MAX_DEPTH = 14  # Python nests at most 20 loops and tries
+MAX_DEPTH = 13  # Python nests at most 20 loops and tries
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,15 @@ class Renderer:
         """Is a query an unmarked one?"""
         return any(q.usual for q in self.plan.queries if q.name == query)
 
+    def skipping(self, query: str) -> tuple[str, Holes]:
+        """The head of the handler for a combination that raises, and what fills it: in an unmarked query
+        whatever it raises is skipped, since the query itself then gives what Python gives."""
+        holes: Holes = {"SKIPPED": self.support.SKIPPED, "SKIP": self.support.skipped}
+        if self.is_usual(query):
+            holes["ERROR"] = self.supply_local("error")
+            return "except Exception as ERROR:\n    SKIP(ERROR)\n", holes
+        return "except SKIPPED:\n", holes
+
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
         if variable in _BUILTINS or keyword.iskeyword(variable):
@@ -230,9 +239,7 @@ class _BlockRenderer:
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
-        return _Assembler(
-            self.owner, self.ops, self.body, self.scope, self.invariant.name, self.event
-        ).assemble()
+        return _Assembler(self.owner, self.ops, self.body, self.scope, self.invariant, self.event).assemble()
 
     def _concerns_another(self) -> bool:
         """Is it known that another fixed set is changed than the one that the block is about?"""
@@ -528,7 +535,7 @@ class _BlockRenderer:
         if clause.watch:
             self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
         else:
-            self.ops.append(_Assign(local, live, "Exception"))
+            self.ops.append(_Assign(local, live, self.support.SKIPPED))
         if step.access is Access.FORWARD:
             self.scope.bound[value] = name(local)
         else:
@@ -604,7 +611,10 @@ class _BlockRenderer:
                 and other.args[0] in self.scope.bound
                 and other.args[0] != clause.args[0]
             ):
-                small, large = self.owner.supply_local("smaller_set"), self.owner.supply_local("larger_set")
+                # A name for each variable that is walked: the walks of the stages stand inside one another.
+                walked = self.owner.local(clause.args[1])
+                small = self.owner.supply_local(f"smaller_set_{walked}")
+                large = self.owner.supply_local(f"larger_set_{walked}")
                 pick = quote(
                     "A, B = PICK(X, Y)", A=small, B=large, PICK=self.support.smaller, X=source,
                     Y=self.scope.get(other.args[0]),
@@ -721,10 +731,10 @@ class _Assembler:
     """Nests operations; what nests too deep moves into a function of its own."""
 
     def __init__(
-        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, label: str, event: Event
+        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, invariant: Invariant, event: Event
     ) -> None:
         self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
-        self.label, self.event = label, event
+        self.label, self.query, self.event = invariant.name, invariant.query, event
         self.is_empty = False  # nothing is done for a combination: then nothing looks for one
 
     def assemble(self) -> list[ast.stmt]:
@@ -771,11 +781,13 @@ class _Assembler:
                         "NOW = AFTER\nif (BEFORE) is not NOW:\n    REST", NOW=now, BEFORE=before, AFTER=after,
                         REST=self._from(index + 1, depth + 1),
                     )  # fmt: skip
+                handler, holes = self.owner.skipping(self.query)
                 return quote(
-                    "try:\n    OK = bool(BEFORE)\nexcept Exception:\n    OK = False\n"
-                    "try:\n    NOW = bool(AFTER)\nexcept Exception:\n    NOW = False\n"
+                    f"try:\n    OK = bool(BEFORE)\n{handler}    OK = False\n"
+                    f"try:\n    NOW = bool(AFTER)\n{handler}    NOW = False\n"
                     "if OK is not NOW:\n    REST",
-                    OK=ok, NOW=now, BEFORE=before, AFTER=after, REST=self._from(index + 1, depth + 1),
+                    OK=ok, NOW=now, BEFORE=before, AFTER=after, **holes,
+                    REST=self._from(index + 1, depth + 1),
                 )  # fmt: skip
             case _If() | _Assign():
                 return self._attempt(index, depth)
@@ -808,9 +820,10 @@ class _Assembler:
             )
         ok = self.owner.supply_local("ok")
         rest = self._from(index, depth + 1)
+        handler, holes = self.owner.skipping(self.query)
         return quote(
-            "try:\n    READS\n    OK = TEST\nexcept Exception:\n    OK = False\nif OK:\n    REST",
-            READS=statements, OK=ok, TEST=test, REST=rest,
+            f"try:\n    READS\n    OK = TEST\n{handler}    OK = False\nif OK:\n    REST",
+            READS=statements, OK=ok, TEST=test, REST=rest, **holes,
         )  # fmt: skip
 
     def _outlined(self, index: int) -> list[ast.stmt]:

@@ -15,7 +15,7 @@ once. Rule 4 is in `render_block.py`. Watched clauses contribute before and afte
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -226,7 +226,7 @@ class EventRenderer:
         if add:
             new = "I = M.get(K)\nif I is None:\n    M[K] = {V}\n    SWITCH\nelse:\n    I.add(V)"
             return quote(new, **holes)
-        return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]\n    SWITCH", **holes)
+        return quote("I = M[K]\nI.discard(V)\nif not I:\n    SWITCH\n    del M[K]", **holes)
 
     def _change_join(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A combination enters or leaves a join: all that depends on it, in place. What is released has no
@@ -319,14 +319,13 @@ class EventRenderer:
         fitting: list[ast.stmt] = []
         for part in parts:
             fitting += quote("P.__class__ in FITTING or FITS(P)", P=part, **holes)
-        return [
-            *quote(
-                "try:\n    E = VALUE\n    HASH\nexcept Exception:\n    pass\nelse:\n    STORE",
-                HASH=[] if unhashed else fitting,
-                STORE=[*fetch, *store, *clean],
-                **holes,
-            )
-        ]
+        handler, skipping = self.renderer.skipping(invariant.query)
+        return quote(
+            f"try:\n    E = VALUE\n    HASH\n{handler}    pass\nelse:\n    STORE",
+            HASH=[] if unhashed else fitting,
+            STORE=[*fetch, *store, *clean],
+            **{**holes, **skipping},
+        )
 
     def _keyed(self, invariant: Invariant) -> bool:
         names = invariant.result.names if invariant.result is not None else frozenset()
@@ -334,6 +333,107 @@ class EventRenderer:
             v for c in invariant.clauses if c.relation.kind is Kind.MEMBER and not c.watch for v in c.args[1:]
         } | set(invariant.clauses[0].args)  # fmt: skip
         return names <= keyed
+
+    # -- exceptions -------------------------------------------------------------------------------
+
+    def whole(self, work: list[ast.stmt], *objects: str) -> list[ast.stmt]:
+        """Maintenance that is done as a whole or, after an exception at whatever point of it, not at all."""
+        if not self.plan.invariants or not work:
+            return work
+        call = ast.Expr(ast.Call(name(self.support.forget), [name(o) for o in objects], []))
+        return quote("try:\n    WORK\nexcept BaseException:\n    CALL\n    raise", WORK=work, CALL=[call])
+
+    def forgetting(self, kept: Sequence[tuple[str, str, str]] = ()) -> list[ast.stmt]:
+        """What becomes of everything maintained when an exception ends an update half-way (`whole`).
+
+        Nothing is demanded then, so that every structure is right if it is empty: an answer is computed anew
+        when it is asked for. Only what the program has demanded itself is noted, to be demanded again:
+        `kept` has for each such query what holds its combinations, the function that demands one, and how
+        many parameters it has. In incremental mode the indices hold all objects of the program, demanded or
+        not: what was in them is entered anew. `objects` may just have been taken out of them.
+        """
+        if not self.plan.invariants:
+            return []
+        one, other = self.renderer.supply_local("o"), self.renderer.supply_local("known")
+        holes: Holes = {
+            "FORGET": self.support.forget, "LOST": self.support.LOST, "O": one, "KNOWN": other,
+            "STRUCTURE": self.renderer.supply_local("structure"), "UNWATCH": self.unwatch,
+            "STRUCTURES": ast.Tuple([name(n) for n in self.structures()], ast.Load()),
+            "REFUSE": self.support.refuse, "ENTER": self.supply.fresh("enter"),
+            "GATES": ast.Tuple([name(g) for g in self._switching()], ast.Load()),
+        }  # fmt: skip
+        demanded: list[ast.stmt] = []
+        for answers, demand, width in kept:
+            key = "(K,)" if width == "1" else "K"
+            demanded += quote(
+                f"LOST.extend((DEMAND, {key}) for K in R)", R=answers, DEMAND=demand,
+                K=self.renderer.supply_local("key"), **holes,
+            )  # fmt: skip
+        unwatched = quote(
+            "for STRUCTURE in GATES:\n    for O in STRUCTURE:\n        UNWATCH(O)", **holes
+        ) if self.switches else []  # fmt: skip
+        clear = [*unwatched, *quote("for STRUCTURE in STRUCTURES:\n    STRUCTURE.clear()", **holes)]
+        if self.plan.mode == "incremental":
+            return self._forgetting_indices(demanded, clear, holes)
+        made = quote(
+            "def FORGET(*objects):\n"
+            "    'An exception has ended an update half-way: answers are computed anew when asked for.'\n"
+            "    DEMANDED\n"
+            "    CLEAR",
+            DEMANDED=demanded, CLEAR=clear, **holes,
+        )  # fmt: skip
+        return made
+
+    def _switching(self) -> tuple[str, ...]:
+        """The structures that hold every set of a class that maintains."""
+        return (self.adopted,) if self.adopted is not None else self.gates
+
+    def _forgetting_indices(
+        self, demanded: list[ast.stmt], clear: list[ast.stmt], holes: Holes
+    ) -> list[ast.stmt]:
+        indices = [i for i in self.plan.invariants if i.store is Store.INDEX]
+        gather: list[ast.stmt] = []
+        for index in indices:
+            key = "*K" if index.key > 1 else "K"
+            image = "*I" if len(index.head) - index.key == 1 else "*(p for row in I for p in row)"
+            gather += quote(
+                f"for K, I in M.items():\n    KNOWN += [{key}, {image}]", M=index.name,
+                K=self.renderer.supply_local("key"), I=self.image, **holes,
+            )  # fmt: skip
+        if self.adopted is not None:
+            gather += quote("KNOWN += ADOPTED", ADOPTED=self.adopted, **holes)
+        enter: list[ast.stmt] = []
+        for field_name in self.plan.fields():
+            relation = field_relation(field_name)
+            entered = [d for d in self.plan.dependents(relation) if d[0].store is Store.INDEX]
+            put = Event(
+                (holes["O"] if isinstance(holes["O"], ast.expr) else name(str(holes["O"])), name(self.value))
+            )
+            work = [*self._run(self._after(entered, True, True), put, True), *self._adopted(name(self.value))]
+            if work:
+                enter += quote(
+                    "V = getattr(O, F, MISSING)\nif V is not MISSING:\n    WORK", V=self.value, WORK=work,
+                    F=ast.Constant(field_name), MISSING=self.support.MISSING, **holes,
+                )  # fmt: skip
+        enter += self._adopted(name(str(holes["O"])))
+        return quote(
+            "def ENTER(O):\n"
+            "    'Enter an object, or a set, into the indices.'\n"
+            "    ENTERED\n"
+            "def FORGET(*objects):\n"
+            "    'An exception ended an update half-way: indices are made anew now, answers when asked.'\n"
+            "    KNOWN = list(objects)\n"
+            "    GATHER\n"
+            "    DEMANDED\n"
+            "    CLEAR\n"
+            "    try:\n"
+            "        for O in KNOWN:\n"
+            "            ENTER(O)\n"
+            "    except BaseException:\n"
+            "        REFUSE('IQ307', 'an exception ended an update, and another one its repair')\n"
+            "        raise",
+            ENTERED=enter or [ast.Pass()], GATHER=gather, DEMANDED=demanded, CLEAR=clear, **holes,
+        )  # fmt: skip
 
     # -- running dependents -----------------------------------------------------------------------
 
@@ -475,14 +575,21 @@ class EventRenderer:
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
         guard = self._entry_guard(dependents, name(receiver))
+        present = quote_expr("OLD is not MISSING", **holes)
         work = [
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
-            *_branch(quote_expr("OLD is not MISSING", **holes), [*trial, *lose], lose_missing),
-            *assign,
-            *self._adopted(name(self.value)),
-            *gain,
-            *self.settled(),
+            *_branch(present, trial if lose else [], []),
+            *self.whole(
+                [
+                    *_branch(present, lose, lose_missing),
+                    *assign,
+                    *self._adopted(name(self.value)),
+                    *gain,
+                    *self.settled(),
+                ],
+                receiver,
+            ),
         ]
         if guard is not None and field_name not in self.plan.class_fields:
             self.guards[field_name] = self._names_of(dependents)
@@ -500,10 +607,29 @@ class EventRenderer:
             *_branch(quote_expr("V is not MISSING", **holes), gain, gain_missing),
             *self.settled(),
         ]
+        failed: Holes = {
+            "FAULT": self.renderer.supply_local("fault"),
+            "ERROR": self.renderer.supply_local("error"),
+        }
         work = [
+            *quote("FAULT = None", **failed),
             *read,
-            *_branch(quote_expr("OLD is not MISSING", **holes), lose, lose_missing),
-            *quote("try:\n    REMOVE\nfinally:\n    AFTER", REMOVE=remove, AFTER=after),
+            *self.whole(
+                [
+                    *_branch(present, lose, lose_missing),
+                    *quote(
+                        "try:\n    REMOVE\nexcept Exception as ERROR:\n    FAULT = ERROR",
+                        REMOVE=remove,
+                        **failed,
+                    ),
+                    *after,
+                ],
+                receiver,
+            ),
+            *quote(
+                "if FAULT is not None:\n    try:\n        raise FAULT\n    finally:\n        FAULT = None",
+                **failed,
+            ),
         ]
         body = self._guarded(guard, work, remove)
         self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
@@ -595,15 +721,15 @@ class EventRenderer:
         }  # fmt: skip
         add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
         halves = self._member_halves(known)
-        grow = [
+        grow = self.whole([
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
-        ]  # fmt: skip
+        ], source)  # fmt: skip
         found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
-        shrink = [
+        shrink = self.whole([
             *found,
             *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
             *self.settled(),
-        ]  # fmt: skip
+        ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         if self.switches:  # no class is derived from `Set`
@@ -647,14 +773,14 @@ class EventRenderer:
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
         }  # fmt: skip
-        grow = [
+        grow = self.whole([
             *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
-        ]  # fmt: skip
+        ], source)  # fmt: skip
         found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
-        shrink = [
+        shrink = self.whole([
             *found, *halves["before_discard"], *quote("DISCARD(S, X)", **holes), *halves["after_discard"],
             *self.settled(),
-        ]  # fmt: skip
+        ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         return self._switched_methods(grow, shrink, holes)
@@ -735,26 +861,39 @@ class EventRenderer:
         replace = [
             *quote("OLD = M[K]", **holes),
             *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
-            *self._run(self._before(items, True, True), replaced_old, False),
-            *store,
-            *self._adopted(name(self.value)),
-            *self._run(self._after(items, True, True), replaced_new, True),
-            *self.settled(),
+            *self.whole(
+                [
+                    *self._run(self._before(items, True, True), replaced_old, False),
+                    *store,
+                    *self._adopted(name(self.value)),
+                    *self._run(self._after(items, True, True), replaced_new, True),
+                    *self.settled(),
+                ],
+                mapping,
+            ),
         ]
-        fresh = [
-            *quote("OLD = MISSING", **holes),
-            *run(self._before(everything, False, True), old, False),
-            *store,
-            *self._adopted(name(key), name(self.value)),
-            *run(self._after(everything, True, True), new, True),
-            *self.settled(),
-        ]
+        fresh = self.whole(
+            [
+                *quote("OLD = MISSING", **holes),
+                *run(self._before(everything, False, True), old, False),
+                *store,
+                *self._adopted(name(key), name(self.value)),
+                *run(self._after(everything, True, True), new, True),
+                *self.settled(),
+            ],
+            mapping,
+        )
         gone = [
             *quote("OLD = M[K]\nV = MISSING\nK = STORED(M, K)", **holes),
-            *run(self._before(everything, True, True), old, False),
-            *delete,
-            *run(self._after(everything, False, True), new, True),
-            *self.settled(),
+            *self.whole(
+                [
+                    *run(self._before(everything, True, True), old, False),
+                    *delete,
+                    *run(self._after(everything, False, True), new, True),
+                    *self.settled(),
+                ],
+                mapping,
+            ),
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
         return {
@@ -778,7 +917,7 @@ class EventRenderer:
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
             "INSERT": self.support.list_insert, "POP": self.support.list_pop,
-            "KEYABLE": self.support.keyable, "STORED": self.support.stored,
+            "KEYABLE": self.support.keyable, "STORED": self.support.stored, "FORGET": self.support.forget,
         }  # fmt: skip
         insert, pop = quote("INSERT(S, AT, X)", **holes), quote("POP(S, AT)", **holes)
         before = self._run(self._before(again, False, True), repeated, False)
@@ -801,18 +940,21 @@ class EventRenderer:
             "N = C[X]\nif N > 1:\n    ONCE\nelse:\n    SHRINK", ONCE=shrink_once, SHRINK=shrink, **holes
         )
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
-        change = "if not MATTERS:\n    S.counts = None\n    PLAINLY\n    return\nC = S.bag()\nWORK"
+        change = (
+            "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\n"
+            "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    FORGET(S)\n    raise"
+        )
         methods = {
             method: quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes)
-            for method, plainly, work in (("put", insert, grown), ("take", pop, shrunk))
+            for method, plainly, work in (("_put_", insert, grown), ("_take_", pop, shrunk))
         }
-        seen = "if not GUARD:\n    S.counts = None\n    return False\nreturn True"
-        methods["seen"] = quote(seen, GUARD=guard, **holes)
+        seen = "if not GUARD:\n    S._counts_ = None\n    return False\nreturn True"
+        methods["_seen_"] = quote(seen, GUARD=guard, **holes)
         return methods
 
     def _known_guard(self, dependents: list[Dependent], source: str) -> ast.expr:
         """A list or dict matters where a query has reached it, and it is tagged or entered."""
-        tests: list[ast.expr] = [quote_expr("S.known", S=source)]
+        tests: list[ast.expr] = [quote_expr("S._known_", S=source)]
         tagged = self._entry_guard(dependents, name(source))
         if self.adopted is not None:
             tagged = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)

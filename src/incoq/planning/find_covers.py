@@ -214,7 +214,7 @@ class _Search:
         return None
 
     def _join_factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> Factor:
-        """What is joined to a value: one combination where fields of the value tell the rest, few where demand
+        """What is joined to a value: one combination where fields of it tell the rest, few where demand
         does, some more where a field has that value, but many where other sets are joined too."""
         clause, problem = self.problem.clauses[index], self.problem
         text = f"#{clause.relation.name}{{{_values(clause, key)}}}"
