@@ -91,6 +91,10 @@ class EventRenderer:
         )
         self.by_name = {q.name: q for q in self.plan.queries}
         self.releasing = False
+        self.demanding, self.at_hand = (
+            "",
+            False,
+        )  # the query that is evaluated; its answer is a local variable
         for query in self.plan.queries:
             self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
             self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
@@ -241,14 +245,21 @@ class EventRenderer:
     def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A nested query is demanded where it is first needed, and released when the update is over."""
         parts = [scope.get(v) for v in invariant.head]
+        key = _tuple(parts)
+        named: list[ast.stmt] = []
+        if isinstance(key, ast.Tuple):  # made once
+            named = quote("K = KEY", K=self.renderer.supply_local("need"), KEY=key)
+            key = name(self.renderer.supply_local("need"))
         holes: Holes = {
-            "M": invariant.name, "K": _tuple(parts), "N": self.count,
+            "M": invariant.name, "K": key, "N": self.count, "NAMED": named,
             "DEMAND": ast.Call(name(self.demanders[invariant.needed]), parts, []),
             "R": self.plan.result_of(invariant.needed).name, "U": self.unneeded[invariant.needed],
         }  # fmt: skip
         if add:
-            return quote("M[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
-        return quote("N = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes)
+            return quote("NAMED\nM[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
+        return quote(
+            "NAMED\nN = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes
+        )
 
     def _change_result(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         assert invariant.result is not None
@@ -283,12 +294,16 @@ class EventRenderer:
             if not add:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
         form = form_of(self.plan, query)
+        at_hand = self.at_hand and query.name == self.demanding
+        if at_hand:
+            fetch = []
         if form is Form.NUMBER:
             by = step_of(query, name(self.element))
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
                 by = ast.BinOp(by, ast.Mult(), self.renderer.times(counted, scope))
             fetch = []
-            store = quote("R[K] += BY" if add else "R[K] -= BY", BY=by, **holes)
+            kept = "A" if at_hand else "R[K]"
+            store = quote(f"{kept} += BY" if add else f"{kept} -= BY", BY=by, **holes)
         elif form is Form.OBJECT:
             store = quote("A.add(E)" if add else "A.remove(E)", **holes)
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
@@ -303,7 +318,7 @@ class EventRenderer:
             store = quote("N = A[E]\nif N == 1:\n    del A[E]\nelse:\n    A[E] = N - 1", **holes)
         else:
             store = quote("A.discard(E)", **holes)
-        if query.name in self.dirty:
+        if query.name in self.dirty and query.name != self.demanding:
             mark = "D[K] = None" if query.aggregate is not None else "D.setdefault(K, set()).add(E)"
             store += quote(mark, D=self.dirty[query.name], **holes)
         unhashed = query.aggregate is not None and not query.aggregate.distinct and kind in BAGS
@@ -980,15 +995,21 @@ class EventRenderer:
         key = _tuple([name(p) for p in params])
         demander, releaser = self.demanders[query.name], self.releasers[query.name]
         empty = quote_expr("{}") if query.rest else self.empty(query, result)
+        evaluate, at_hand = self._evaluated(query, self._after(dependents, True, True), event)
         shown: list[ast.stmt] = []
         hidden: list[ast.stmt] = []
+        holes: Holes
         if query.name in self.visible:
-            holes: Holes = {
+            holes = {
                 "V": self.visible[query.name], "D": self.dirty[query.name], "R": result.name, "K": key,
             }  # fmt: skip
-            view = self._seen(query, key) if query.aggregate is not None else quote_expr("set(R[K])", **holes)
+            view = quote_expr("set(R[K])", **holes)
+            if query.aggregate is not None:
+                in_hand = at_hand and form_of(self.plan, query) is not Form.OBJECT
+                local = name(self.answer)
+                view = value_of(self.plan, query, local) if in_hand else self._seen(query, key)
             shown = [
-                *quote("D.pop(K, None)\nV[K] = VIEW", VIEW=view, **holes),
+                *quote("V[K] = VIEW", VIEW=view, **holes),
                 *self._materialised(query, params, True),
             ]
             hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
@@ -997,13 +1018,22 @@ class EventRenderer:
             given = [ast.Constant(v) for v in query.fixed]
             check = ast.Expr(ast.Call(name(self.support.made), list(given), []))
             made = [ast.If(name(self.support.UNMADE), [check], [])]
+        begin, end = "R[K] = EMPTY", "return R[K]"
+        filled: list[ast.stmt] = []
+        if at_hand and form_of(self.plan, query) is Form.NUMBER:
+            begin, end = "R[K] = A = EMPTY", "return A"
+            filled = quote("R[K] = A", R=result.name, K=key, A=self.answer)
+        elif at_hand:
+            begin, end = "R[K] = A = EMPTY", "return A"
+        holes = {"R": result.name, "K": key, "A": self.answer, "EMPTY": empty}
         put = [
             *made,
-            *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
+            *quote(begin, **holes),
             *self._adopted(*(name(p) for p in params)),
-            *self._run(self._after(dependents, True, True), event, True),
+            *evaluate,
+            *filled,
             *shown,
-            *quote("return R[K]", R=result.name, K=key),
+            *quote(end, **holes),
         ]
         cost = event_cost(self.plan, relation)
         self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
@@ -1016,6 +1046,22 @@ class EventRenderer:
         ]
         self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
+
+    def _evaluated(
+        self, query: RelationalQuery, dependents: list[Dependent], event: Event
+    ) -> tuple[list[ast.stmt], bool]:
+        """Fill an answer that begins to be kept; nobody has seen it, so no change is noted. And whether it is
+        at hand in a local variable, which a part that had to become a function of its own cannot have."""
+        before = len(self.functions)
+        self.demanding, self.at_hand = query.name, not query.rest
+        statements = self._run(dependents, event, True)
+        at_hand = self.at_hand
+        if at_hand and len(self.functions) > before:
+            del self.functions[before:]
+            self.at_hand = at_hand = False
+            statements = self._run(dependents, event, True)
+        self.demanding, self.at_hand = "", False
+        return statements, at_hand
 
     def _seen(self, query: RelationalQuery, key: ast.expr) -> ast.expr:
         """What other queries see of an aggregate: its value, or that it has none."""
