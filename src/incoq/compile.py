@@ -94,7 +94,7 @@ def compile_source(
     text: str,
     filename: str = "<string>",
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     without: Collection[str] = (),
     unmarked: bool = False,
 ) -> Compiled:
@@ -107,7 +107,7 @@ def compile_source(
 def compile_path(
     path: Path | str,
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     unmarked: bool = False,
     without: Collection[str] = (),
 ) -> Compiled:
@@ -118,7 +118,7 @@ def compile_path(
 def compile_program(
     program: Program,
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     without: Collection[str] = (),
     unmarked: bool = False,
 ) -> Compiled:
