@@ -167,7 +167,8 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
         for node, reason in find_container_bypasses(module.tree) if tracked else ():
             raise module.error("IQ220", reason, node)
     switches = "classes" not in without and may_switch_classes(program)
-    support = build_support(plan, supply, "list" in tracked, switches)
+    batches = any(module.uses_batches() for module in program.modules)
+    support = build_support(plan, supply, "list" in tracked, switches, batches)
     bound = bound_companions(trees)
     modules = tuple(
         rewrite_module(

@@ -48,7 +48,7 @@ class SupportCode:
 
 
 def build_support(
-    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False
+    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False, batches: bool = False
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {
@@ -58,9 +58,11 @@ def build_support(
     }
     weak = any(q.keep.policy == "weak" for q in plan.queries)
     prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
+    prelude += _prelude("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
     renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes)
+    renderer.batch = support.batch if batches else None
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -177,6 +179,8 @@ def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: s
     made = [*events.functions, *asking.functions]
     code: list[ast.expr] = [name(s.name) for s in made if isinstance(s, ast.FunctionDef)]
     containers = dict.fromkeys([maintained, *(events.support.names[c] for c in ("Set", "Dict", "List"))])
+    if events.batch is not None:
+        containers[events.support.Batch] = None
     for container in containers:
         code.append(ast.Starred(quote_expr("vars(C).values()", C=container), ast.Load()))
     structures: list[ast.expr] = [name(structure) for structure in events.structures()]
@@ -359,6 +363,11 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
         "        delattr(o, attribute)\n",
         SETTERS=setters, DELETERS=deleters, TABLE=table, REMOVAL=removal, SET=set_any, DELETE=delete_any,
     )  # fmt: skip
+    if renderer.batch is not None:
+        code += quote(
+            "BATCH.setters, BATCH.deleters = SETTERS, DELETERS", BATCH=renderer.batch, SETTERS=setters,
+            DELETERS=deleters,
+        )  # fmt: skip
     code[0].after_definition = True  # type: ignore[attr-defined]
     return set_any, delete_any, code
 
@@ -449,9 +458,10 @@ class _Asking:
         asked = self.events.asked.get(query.name)
         if asked is not None:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
-        lost: list[ast.stmt] = []
+        lost = self.events.settling_batch()
+        kept = [*lost, *self._kept(query, rest, holes)]
         if any(q.keep.policy == "explicit" for q in self.plan.queries):
-            lost = quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
+            lost += quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
         body = quote(
             "def ASK():\n"
             "    KEPT\n"
@@ -462,7 +472,7 @@ class _Asking:
             "    return ANSWER",
             FIND=find,
             AGAIN=lost,
-            KEPT=self._kept(query, rest, holes),
+            KEPT=kept,
             ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,
         )  # fmt: skip
@@ -471,8 +481,8 @@ class _Asking:
         noted = self._note(query, key, holes)
         begun = quote("if A is None:\n    BEGIN\nNOTED", BEGIN=begin, NOTED=noted, **holes)
         body += quote(
-            "def KEEP():\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
-            BEGUN=self.events.whole(begun), **holes,
+            "def KEEP():\n    SETTLED\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
+            BEGUN=self.events.whole(begun), SETTLED=self.events.settling_batch(), **holes,
         )  # fmt: skip
         body += quote(
             "def DROP():\n    AGAIN\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",

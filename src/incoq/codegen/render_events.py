@@ -24,7 +24,7 @@ from incoq.codegen.kept_answers import Form, form_of, step_of, value_of
 from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.merge_blocks import merge_blocks
-from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
+from incoq.codegen.quote import Filling, Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.event_costs import event_cost
@@ -66,6 +66,7 @@ class EventRenderer:
     adopt: str | None = None
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
+    batch: str | None = None  # what holds the updates that wait, in a program with batches
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
 
@@ -332,6 +333,21 @@ class EventRenderer:
         call = ast.Expr(ast.Call(name(self.support.forget), [name(o) for o in objects], []))
         return quote("try:\n    WORK\nexcept BaseException:\n    CALL\n    raise", WORK=work, CALL=[call])
 
+    def waiting(self, note: str, change: list[ast.stmt], **holes: Filling) -> list[ast.stmt]:
+        """In a program with batches: while one is open, an update is noted and done, no more."""
+        if self.batch is None:
+            return []
+        return quote(
+            f"if BATCH.is_open:\n    BATCH.{note}\n    CHANGE\n    return", BATCH=self.batch, CHANGE=change,
+            **holes,
+        )  # fmt: skip
+
+    def settling_batch(self) -> list[ast.stmt]:
+        """In a program with batches: what waits is maintained before whatever follows."""
+        if self.batch is None:
+            return []
+        return quote("if BATCH.is_open:\n    BATCH.settle()", BATCH=self.batch)
+
     def forgetting(self, kept: Sequence[tuple[str, str, str]] = ()) -> list[ast.stmt]:
         """What becomes of everything maintained when an exception ends an update half-way (`whole`).
 
@@ -566,6 +582,7 @@ class EventRenderer:
         guard = self._entry_guard(dependents, name(receiver))
         present = quote_expr("OLD is not MISSING", **holes)
         work = [
+            *self.waiting("note_field(O, F)", assign, **holes),
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
             *_branch(present, trial if lose else [], []),
@@ -601,6 +618,7 @@ class EventRenderer:
             "ERROR": self.renderer.supply_local("error"),
         }
         work = [
+            *self.waiting("note_field(O, F)", remove, **holes),
             *quote("FAULT = None", **failed),
             *read,
             *self.whole(
@@ -715,6 +733,8 @@ class EventRenderer:
         ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        grow = [*self.waiting("note_element(S, X)", add, **holes), *grow]
+        shrink = [*self.waiting("note_element(S, X)", discard, **holes), *shrink]
         if self.switches:  # no class is derived from `Set`
             return self._switched_methods(grow, shrink, holes)
         return {
@@ -766,6 +786,9 @@ class EventRenderer:
         ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        noted = "note_element(S, X)"
+        grow = [*self.waiting(noted, quote("ADD(S, X)", **holes), **holes), *grow]
+        shrink = [*self.waiting(noted, quote("DISCARD(S, X)", **holes), **holes), *shrink]
         return self._switched_methods(grow, shrink, holes)
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
@@ -877,8 +900,8 @@ class EventRenderer:
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
         return {
-            "__setitem__": self._guarded(guard, change, store, False),
-            "__delitem__": self._guarded(guard, gone, delete, False),
+            "__setitem__": [*self.settling_batch(), *self._guarded(guard, change, store, False)],
+            "__delitem__": [*self.settling_batch(), *self._guarded(guard, gone, delete, False)],
         }
 
     # -- lists ------------------------------------------------------------------------------------
@@ -925,11 +948,14 @@ class EventRenderer:
             "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    FORGET(S)\n    raise"
         )
         methods = {
-            method: quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes)
+            method: [
+                *self.settling_batch(),
+                *quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes),
+            ]
             for method, plainly, work in (("_put_", insert, grown), ("_take_", pop, shrunk))
         }
         seen = "if not GUARD:\n    S._counts_ = None\n    return False\nreturn True"
-        methods["_seen_"] = quote(seen, GUARD=guard, **holes)
+        methods["_seen_"] = [*self.settling_batch(), *quote(seen, GUARD=guard, **holes)]
         return methods
 
     def _known_guard(self, dependents: list[Dependent], source: str) -> ast.expr:
