@@ -23,7 +23,7 @@ from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
-from incoq.invariants.define_invariants import define_invariants
+from incoq.invariants.define_invariants import Orders, define_invariants
 from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
@@ -96,11 +96,12 @@ def compile_source(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Compile the text of one module; `without` names savings to do without, for comparison; `unmarked` takes
-    comprehensions that are not marked as queries, too."""
+    comprehensions that are not marked as queries, too; `orders` gives join orders other than the cheapest."""
     program = Program([parse_module(text, filename)])
-    return compile_program(program, mode, strategy, without, unmarked)
+    return compile_program(program, mode, strategy, without, unmarked, orders)
 
 
 def compile_path(
@@ -120,6 +121,7 @@ def compile_program(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
@@ -128,7 +130,7 @@ def compile_program(
     sys.setrecursionlimit(max(limit, 20_000))
     gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
-        return _compile(program, mode, strategy, frozenset(without), unmarked)
+        return _compile(program, mode, strategy, frozenset(without), unmarked, orders)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
@@ -137,7 +139,14 @@ def compile_program(
             gc.enable()
 
 
-def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
+def _compile(
+    program: Program,
+    mode: str,
+    strategy: str,
+    without: frozenset[str],
+    unmarked: bool,
+    orders: Orders | None,
+) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
@@ -154,7 +163,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
+    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private), orders)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     tracked = _tracked(plan, makes_lists(trees, private))

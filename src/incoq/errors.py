@@ -127,8 +127,8 @@ SKIPPED = (
     AssertionError,
     NotImplementedError,
 )
-"""What evaluating an expression raises where its values do not fit: a combination of a query that raises one of
-these is skipped. Anything else (no memory, an interrupt, a fault of the program's own operators) is raised."""
+"""What evaluating an expression raises where its values do not fit: a combination of a query that raises one
+of these is skipped. Anything else (no memory, an interrupt, an error of the program's own) is raised."""
 
 
 class IncoqError(Exception):

@@ -333,7 +333,8 @@ class List(list[Any]):
     """What a list of the program is: it shows as one, and is a bag to queries.
 
     `_counts_` says how often it holds each element, from when a query first looks into it until it changes
-    unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is true.
+    unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is
+    true. A class of the program that is derived from `list` may have methods of any other name.
     """
 
     __hash__ = unhashable  # type: ignore[assignment]
