@@ -16,6 +16,7 @@ from incoq.codegen.build_program import RewrittenModule, bound_companions, merge
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
+from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
@@ -173,7 +174,7 @@ def _compile(
         for node, reason in find_container_bypasses(module.tree) if tracked else ():
             raise module.error("IQ220", reason, node)
     switches = "classes" not in without and may_switch_classes(program)
-    support = build_support(plan, supply, "list" in tracked, switches)
+    support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program))
     bound = bound_companions(trees)
     modules = tuple(
         rewrite_module(

@@ -45,7 +45,11 @@ class SupportCode:
 
 
 def build_support(
-    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False
+    plan: Plan,
+    supply: NameSupply,
+    tracks_lists: bool,
+    switch_classes: bool = False,
+    reenters: bool = False,
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
@@ -53,7 +57,9 @@ def build_support(
     prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes)
+    renderer = EventRenderer(
+        plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, reenters=reenters
+    )
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -420,11 +426,17 @@ class _Asking:
         asked = self.events.asked.get(query.name)
         if asked is not None:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
+        within: list[ast.stmt] = []
+        if self.events.reenters:
+            within = quote(
+                "if BUSY:\n    raise ASKED()", BUSY=self.support.BUSY, ASKED=self.support.asked_within
+            )
         lost: list[ast.stmt] = []
         if any(q.keep.policy == "explicit" for q in self.plan.queries):
             lost = quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
         body = quote(
             "def ASK():\n"
+            "    WITHIN\n"
             "    KEPT\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    AGAIN\n"
@@ -433,6 +445,7 @@ class _Asking:
             "    return ANSWER",
             FIND=find,
             AGAIN=lost,
+            WITHIN=within,
             KEPT=self._kept(query, rest, holes),
             ANSWER=quote_expr("A.value()" if query.aggregate is not None else "A", **holes),
             **holes,
