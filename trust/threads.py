@@ -1,6 +1,6 @@
 """Threads that take turns by one lock see every answer right, as the rule says.
 
-Eight threads update fields, sets, lists and dicts, and ask, each turn under a lock of the program's own; every
+Eight threads update fields, sets, lists and dicts, and ask, each turn under a lock of the program's own. Each
 answer is compared with what Python computes of the same data in the same turn. The switch interval is as
 short as it can be, so that threads change between any two bytecodes outside the lock.
 """

@@ -20,6 +20,7 @@ from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
+from incoq.frontend.find_fixed import find_fixed, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
@@ -33,7 +34,7 @@ from incoq.relational.flatten_query import flatten_query
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers")
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
@@ -149,6 +150,8 @@ def _compile(
     orders: Orders | None,
 ) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
+    fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
+    sites = without_fixed(sites, fixed)
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
     queries = [
@@ -164,7 +167,8 @@ def _compile(
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private), orders)
+    adds = only_adds(trees, private)
+    plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     tracked = _tracked(plan, makes_lists(trees, private))
@@ -186,6 +190,7 @@ def _compile(
             private,
             without,
             bound,
+            fixed,
         )
         for m in program.modules
     )

@@ -405,6 +405,7 @@ class List(list[Any]):
         self._put_(len(self), x)
 
     def insert(self, at: Any, x: Any, /) -> None:
+        list_insert([], at, x)  # an index that raises does so before anything is maintained
         self._put_(at, x)
 
     def extend(self, other: Iterable[Any], /) -> None:
@@ -712,6 +713,19 @@ def equals_itself(v: Any) -> bool:
     return bool(v == v)
 
 
+REFLEXIVE = {int, str, bytes, bool, type(None), Set, PlainSet}  # classes whose values equal themselves
+
+
+def is_reflexive(v: Any) -> bool:
+    """`v == v`, false where that raises."""
+    if v.__class__.__eq__ is object.__eq__:
+        REFLEXIVE.add(v.__class__)
+    try:
+        return equals_itself(v)
+    except Exception:
+        return False
+
+
 def contains(s: Any, x: Any) -> bool:
     """`x in s`, false where that raises."""
     try:
@@ -915,6 +929,8 @@ LOOK_ALIKE = {int, bool, float, complex, tuple, frozenset}
 
 def stored(s: Any, x: Any) -> Any:
     """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same."""
+    if x.__class__ is tuple and LOOK_ALIKE.isdisjoint(map(type, x)):
+        return x
     if x.__class__ in LOOK_ALIKE:
         probe = Stored(x)
         if probe in s:

@@ -20,7 +20,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from incoq.codegen.aggregates import CLASSES
+from incoq.codegen.kept_answers import Form, form_of, step_of, value_of
+from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
+from incoq.codegen.merge_blocks import merge_blocks
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
@@ -76,6 +79,7 @@ class EventRenderer:
                     self.supply.fresh(f"add_{invariant.name}"),
                     self.supply.fresh(f"del_{invariant.name}"),
                 )
+        self.fixed = {v: self.supply.fresh(f"fixed_{v}") for v in sorted(self.plan.fixed)}
         self.nested = self.plan.nested_queries()
         self.visible = {q.name: self.supply.fresh(f"value_{q.name}") for q in self.nested}
         self.dirty = {q.name: self.supply.fresh(f"dirty_{q.name}") for q in self.nested}
@@ -83,7 +87,7 @@ class EventRenderer:
         self.settle = self.supply.fresh("settle")
         fallible = frozenset(q.name for q in self.nested if _is_fallible(q))
         self.renderer = Renderer(
-            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible
+            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible, self.fixed
         )
         self.by_name = {q.name: q for q in self.plan.queries}
         self.releasing = False
@@ -101,6 +105,12 @@ class EventRenderer:
         self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
         if self.plan.mode == "filtered" and updates and not self.gates:
             self.switches = False  # some maintenance needs no tag: every set may concern it
+        self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained
+        self.own_classes: dict[str, tuple[str, str]] = {}
+        if self.switches:
+            for v in self.fixed:
+                names = self.supply.fresh(f"Maintained_{v}"), self.supply.fresh(f"MaintainedPlain_{v}")
+                self.own_classes[v] = names
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
@@ -156,8 +166,14 @@ class EventRenderer:
     def _change_tag(self, invariant: Invariant, value: ast.expr, add: bool) -> list[ast.stmt]:
         functions = self.tag_functions.get(invariant.name)
         if functions is not None:
-            return quote("F(V)", F=functions[0] if add else functions[1], V=value)
-        return self._count_tag(invariant, value, add, [])
+            change = quote("F(V)", F=functions[0] if add else functions[1], V=value)
+        else:
+            change = self._count_tag(invariant, value, add, [])
+        if invariant.head[0] in self.fixed:  # with the first combination that is demanded, until the last
+            demanded = self.plan.result_of(invariant.query).name
+            test = quote_expr("not TAG" if add else "not R", TAG=invariant.name, R=demanded)
+            return [ast.If(test, change, [])]
+        return change
 
     def _count_tag(
         self, invariant: Invariant, value: ast.expr, add: bool, dependents: list[ast.stmt]
@@ -256,7 +272,14 @@ class EventRenderer:
             fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), **holes)
             if not add:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
-        if query.aggregate is not None:
+        form = form_of(self.plan, query)
+        if form is Form.NUMBER:
+            by = step_of(query, name(self.element))
+            if counted := [c for c in invariant.clauses if c.relation == COUNT]:
+                by = ast.BinOp(by, ast.Mult(), self.renderer.times(counted, scope))
+            fetch = []
+            store = quote("R[K] += BY" if add else "R[K] -= BY", BY=by, **holes)
+        elif form is Form.OBJECT:
             store = quote("A.add(E)" if add else "A.remove(E)", **holes)
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
                 word = "A.add(E, TIMES)" if add else "A.remove(E, TIMES)"
@@ -264,8 +287,9 @@ class EventRenderer:
                 once = self.renderer.held_once(counted, scope)
                 store = [ast.If(once, store, several)]
         elif add:
-            store = quote("A[E] = A.get(E, 0) + 1" if invariant.counted else "A.add(E)", **holes)
-        elif invariant.counted:
+            counts = invariant.counted or form is Form.COUNTS
+            store = quote("A[E] = A.get(E, 0) + 1" if counts else "A.add(E)", **holes)
+        elif invariant.counted or form is Form.COUNTS:
             store = quote("N = A[E]\nif N == 1:\n    del A[E]\nelse:\n    A[E] = N - 1", **holes)
         else:
             store = quote("A.discard(E)", **holes)
@@ -279,10 +303,16 @@ class EventRenderer:
         if isinstance(value, ast.Name) and not can_raise(value) and keyed:
             filled = [_replace(s, self.element, value) for s in store]
             return [*fetch, *filled, *clean]
+        if keyed and not can_raise(value):
+            return [*quote("E = VALUE", **holes), *fetch, *store, *clean]
+        parts = value.elts if isinstance(value, ast.Tuple) and not can_raise(value) else [name(self.element)]
+        fitting: list[ast.stmt] = []
+        for part in parts:
+            fitting += quote("P.__class__ in FITTING or FITS(P)", P=part, **holes)
         handler, skipping = self.renderer.skipping(invariant.query)
         return quote(
             f"try:\n    E = VALUE\n    HASH\n{handler}    pass\nelse:\n    STORE",
-            HASH=[] if unhashed else quote("E.__class__ in FITTING or FITS(E)", **holes),
+            HASH=[] if unhashed else fitting,
             STORE=[*fetch, *store, *clean],
             **{**holes, **skipping},
         )
@@ -420,7 +450,7 @@ class EventRenderer:
                     body,
                     f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})",
                 )
-        return statements
+        return merge_blocks(statements)
 
     def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values
@@ -451,7 +481,9 @@ class EventRenderer:
                 continue
             variable = self.renderer.local(invariant.head[0])
             dependents = self.plan.dependents(invariant.relation)
-            event = Event((name(variable),))
+            event = Event(
+                (name(variable),), fixed=invariant.head[0] if invariant.head[0] in self.fixed else ""
+            )
             for function, add in zip(functions, (True, False), strict=True):
                 order = self._after if add else self._before
                 inner = self._run(order(dependents, True, True), event, add)
@@ -683,18 +715,16 @@ class EventRenderer:
         grow = self.whole([
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
         ], source)  # fmt: skip
+        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
         shrink = self.whole([
-            *quote("X = STORED(S, X)", **holes),
+            *found,
             *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
             *self.settled(),
         ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         if self.switches:  # no class is derived from `Set`
-            return {
-                "add": quote("if X not in S:\n    REST", REST=grow, **holes),
-                "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
-            }
+            return self._switched_methods(grow, shrink, holes)
         return {
             "add": quote(
                 "if X not in S:\n    REST\nelif S.__class__ not in SOURCES:\n    ADD(S, X)",
@@ -710,22 +740,47 @@ class EventRenderer:
             ),
         }
 
+    def _switched_methods(
+        self, grow: list[ast.stmt], shrink: list[ast.stmt], holes: Holes
+    ) -> dict[str, list[ast.stmt]]:
+        return {
+            "add": quote("if X not in S:\n    REST", REST=grow, **holes),
+            "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
+        }
+
+    def methods_of_fixed(self, fixed: str) -> dict[str, list[ast.stmt]]:
+        """The bodies of `add` and `discard` of one fixed set: what concerns that set, and what any set."""
+        others = self.fixed.keys() - {fixed}
+        dependents = [
+            (invariant, block)
+            for invariant, block in [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+            if invariant.clauses[block.clause].args[0] not in others
+        ]
+        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
+        known = self._known_tags(dependents, MEMBER)
+        event = Event((name(source), name(element)), fixed=fixed)
+        halves = self._halves_of(event, known)
+        holes: Holes = {
+            "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
+            "STORED": self.support.stored,
+        }  # fmt: skip
+        grow = self.whole([
+            *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
+        ], source)  # fmt: skip
+        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
+        shrink = self.whole([
+            *found, *halves["before_discard"], *quote("DISCARD(S, X)", **holes), *halves["after_discard"],
+            *self.settled(),
+        ], source)  # fmt: skip
+        if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
+            shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        return self._switched_methods(grow, shrink, holes)
+
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share
         it. What is long, and what lists need, becomes a function."""
-        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
-        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        event = Event((name(source), name(element)))
-        halves = {
-            "before_add": self._run(self._before(dependents, False, True), event, False, known),
-            "after_add": [
-                *self._adopted(name(element)),
-                *self._run(self._after(dependents, True, True), event, True, known),
-            ],
-            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
-            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
-        }
+        halves = self._halves_of(Event((name(source), name(element))), known)
         for half, body in halves.items():
             if body and (self.tracks_lists or _size(body) > INLINED):
                 function = self.halves[half] = self.supply.fresh(half)
@@ -734,6 +789,20 @@ class EventRenderer:
                 doc = f"{element} {when} {change} {source}: {self.set_cost()}"
                 self._define(function, [source, element], doc, body)
         return halves
+
+    def _halves_of(self, event: Event, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
+        """What an element that comes or goes does before and after the change itself."""
+        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
+        return {
+            "before_add": self._run(self._before(dependents, False, True), event, False, known),
+            "after_add": [
+                *self._adopted(event.columns[1]),
+                *self._run(self._after(dependents, True, True), event, True, known),
+            ],
+            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
+            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
+        }
 
     def _half(self, half: str, halves: dict[str, list[ast.stmt]] | None = None) -> list[ast.stmt]:
         """A half of an event: its own statements where they are given and few, or a call."""
@@ -910,15 +979,18 @@ class EventRenderer:
         if query.name in self.visible:
             holes: Holes = {
                 "V": self.visible[query.name], "D": self.dirty[query.name], "R": result.name, "K": key,
-                "CURRENT": self.support.current,
             }  # fmt: skip
-            view = "CURRENT(R[K])" if query.aggregate is not None else "set(R[K])"
+            view = self._seen(query, key) if query.aggregate is not None else quote_expr("set(R[K])", **holes)
             shown = [
-                *quote(f"D.pop(K, None)\nV[K] = {view}", **holes),
+                *quote("D.pop(K, None)\nV[K] = VIEW", VIEW=view, **holes),
                 *self._materialised(query, params, True),
             ]
             hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
+        made: list[ast.stmt] = []
+        if query.fixed:  # a set that is not made yet: nothing has begun
+            made = [ast.Expr(ast.Tuple([name(self.fixed[v]) for v in query.fixed], ast.Load()))]
         put = [
+            *made,
             *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
             *self._adopted(*(name(p) for p in params)),
             *self._run(self._after(dependents, True, True), event, True),
@@ -937,9 +1009,19 @@ class EventRenderer:
         self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
 
+    def _seen(self, query: RelationalQuery, key: ast.expr) -> ast.expr:
+        """What other queries see of an aggregate: its value, or that it has none."""
+        kept = quote_expr("R[K]", R=self.plan.result_of(query.name).name, K=key)
+        if form_of(self.plan, query) is Form.OBJECT:
+            return quote_expr("CURRENT(A)", CURRENT=self.support.current, A=kept)
+        return value_of(self.plan, query, kept)
+
     def empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:
         """The answer of no combination at all."""
         if query.aggregate is not None:
+            form = form_of(self.plan, query)
+            if form is not Form.OBJECT:
+                return quote_expr("0" if form is Form.NUMBER else "{}")
             made = ast.Call(
                 name(self.support.names[CLASSES[query.aggregate.kind]]),
                 [a.node for a in query.aggregate.arguments], [],
@@ -968,6 +1050,35 @@ class EventRenderer:
         if query.aggregate is not None:
             return [*quote("X = V[K]", **holes), *blocks]
         return quote("for X in list(V[K]):\n    BLOCKS", BLOCKS=blocks, **holes)
+
+    def fixing(self) -> dict[str, str]:
+        """The functions that are told which set a fixed name stands for; what was kept of another one, made
+        when the module was loaded before, is released."""
+        functions: dict[str, str] = {}
+        for fixed, known in self.fixed.items():
+            release: list[ast.stmt] = []
+            for query in self.plan.queries:
+                if fixed in query.fixed and not query.nested:
+                    call = "F(K)" if len(query.demand) == 1 else "F(*K)"
+                    release += quote(
+                        f"for K in list(R):\n    {call}", R=self.plan.result_of(query.name).name,
+                        K=self.renderer.supply_local("key"), F=self.releasers[query.name],
+                    )  # fmt: skip
+            function = functions[fixed] = self.supply.fresh(f"fix_{fixed}")
+            source = self.renderer.supply_local("s")
+            own: list[ast.stmt] = []
+            if fixed in self.own_classes:
+                set_class, plain_class = self.own_classes[fixed]
+                own = quote(
+                    "OWN[S] = MP if S.__class__ is P else M", OWN=self.own_class, S=source, M=set_class,
+                    MP=plain_class, P=self.support.PlainSet,
+                )  # fmt: skip
+            body = [
+                ast.Global([known]), *release, *self.settled(), *own,
+                *quote("X = S\nreturn S", X=known, S=source),
+            ]  # fmt: skip
+            self._define(function, [source], f"The set {fixed}, which it is from now on.", body)
+        return functions
 
     # -- nested queries ---------------------------------------------------------------------------
 
@@ -1011,11 +1122,17 @@ class EventRenderer:
         }  # fmt: skip
         old, new = Event((*parts, name(self.old))), Event((*parts, name(self.value)))
         if query.aggregate is not None:
+            is_other = "CHANGED(OLD, NEW)" if form_of(self.plan, query) is Form.OBJECT else "OLD != NEW"
+            if all(self._only_tests(query, d) for d in dependents):
+                turn = Event((*parts, name(self.old)), after=name(self.value))
+                lose, gain = self._turn(dependents, turn), []
+            else:
+                lose = self._run(self._before(dependents, True, True), old, False)
+                gain = self._run(self._after(dependents, True, True), new, True)
             return quote(
-                "while D:\n    K = D.popitem()[0]\n    OLD, NEW = V[K], CURRENT(R[K])\n"
-                "    if CHANGED(OLD, NEW):\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
-                LOSE=self._run(self._before(dependents, True, True), old, False),
-                GAIN=self._run(self._after(dependents, True, True), new, True), **holes,
+                "while D:\n    K = D.popitem()[0]\n    OLD = V[K]\n    NEW = SEEN\n"
+                f"    if {is_other}:\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
+                LOSE=lose, GAIN=gain, SEEN=self._seen(query, name(key)), **holes,
             )  # fmt: skip
         event = Event((*parts, name(self.value)))
         return quote(
@@ -1026,6 +1143,39 @@ class EventRenderer:
             LOSE=self._run(self._before(dependents, True, True), event, False),
             GAIN=self._run(self._after(dependents, True, True), event, True), **holes,
         )  # fmt: skip
+
+    def _only_tests(self, query: RelationalQuery, dependent: Dependent) -> bool:
+        """Does a value of a nested query decide one condition of an answer, and nothing else about it?"""
+        invariant, block = dependent
+        value = invariant.clauses[block.clause].args[-1]
+        assert invariant.result is not None or invariant.store is not Store.RESULT
+        return (
+            invariant.store is Store.RESULT
+            and sum(c.relation == Relation(Kind.VALUE, query.name) for c in invariant.clauses) == 1
+            and sum(value in c.args for c in invariant.clauses) == 1
+            and sum(value in test.names for test in invariant.tests) == 1
+            and value not in invariant.head
+            and invariant.result is not None
+            and value not in invariant.result.names
+            and not _watches(dependent)
+        )
+
+    def _turn(self, dependents: list[Dependent], event: Event) -> list[ast.stmt]:
+        """A value becomes another one: what a condition now says otherwise comes or goes, nothing else."""
+        found: list[ast.stmt] = []
+        for invariant, block in self._before(dependents, True, True):
+
+            def change(scope: Scope, invariant: Invariant = invariant) -> list[ast.stmt]:
+                return quote(
+                    "if NOW:\n    COME\nelse:\n    GO", NOW=self.renderer.supply_local("now_ok"),
+                    COME=self._change(invariant, scope, True), GO=self._change(invariant, scope, False),
+                )  # fmt: skip
+
+            body = self.renderer.block(invariant, block, event, change)
+            cost, clause = block.covers.best.cost, invariant.clauses[block.clause]
+            shown = ", ".join(clause.args)
+            found += commented(body, f"{invariant.name} where {clause.relation} turns ({shown}): O({cost})")
+        return found
 
     def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:
         key = self.renderer.supply_local("key")

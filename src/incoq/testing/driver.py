@@ -257,7 +257,9 @@ class Shrinker:
             if smaller.queries and self.fails(smaller, sequence):
                 made = smaller
         for q in made.queries:
-            for change in ({"keep": ""}, {"demand": ()}):
+            # Demands and releases name the demand parameters: without them they would mean something else.
+            named = any(op.kind in ("demand", "release") and op.name == q.name for op in sequence)
+            for change in ({"keep": ""}, {} if named else {"demand": ()}):
                 smaller = replace(
                     made,
                     queries=tuple(replace(x, **change) if x.name == q.name else x for x in made.queries),

@@ -19,6 +19,7 @@ from incoq.testing import oracle
 from incoq.testing.random_operations import Op, Ref
 from incoq.testing.random_programs import Program
 from incoq.testing.random_queries import FIELDS, QuerySpec
+from incoq.testing.undefined_names import undefined_names
 from incoq.testing.update_forms import SHRINKING, Update
 
 EVALUATE_EVERY = 16
@@ -128,7 +129,7 @@ class Execution:
             self.live, self.checker = self.load_compiled(text, mode, strategy)
         helpers = {k: self.plain[k] for k in ("odd", "number", "pair")}
         if program.with_global:
-            self.plain["R"] = self.live["R"]
+            self.plain.update((k, self.live[k]) for k in ("R", "T") if k in self.live)
         try:
             references = oracle.build(text, {**self.live, **helpers})
         except oracle.NotWellFormed as error:
@@ -147,6 +148,8 @@ class Execution:
             live = self.load_code(code)
         except Exception as error:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
+        if undefined := undefined_names(code):
+            raise Failure("undefined names", ", ".join(sorted(undefined)))
         try:
             verify = importlib.import_module("incoq.verify")
             checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
