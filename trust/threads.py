@@ -93,7 +93,8 @@ def work(mode: str, seconds: float, seed: int, turns: int = TURNS) -> tuple[int,
     names: dict[str, Any] = {"__name__": "compiled"}
     exec(compile(compile_source(PROGRAM, mode=mode).code, "<compiled>", "exec"), names)
     users, group, entries = names["world"]()
-    lock, wrong, done = threading.Lock(), [], [0] * THREADS
+    lock, done = threading.Lock(), [0] * THREADS
+    wrong: list[str] = []
     start = time.perf_counter()
 
     def thread(number: int) -> None:
