@@ -16,6 +16,7 @@ from incoq.codegen.build_program import RewrittenModule, bound_companions, merge
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
+from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
@@ -24,7 +25,7 @@ from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
-from incoq.invariants.define_invariants import define_invariants
+from incoq.invariants.define_invariants import Orders, define_invariants
 from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
@@ -97,11 +98,12 @@ def compile_source(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Compile the text of one module; `without` names savings to do without, for comparison; `unmarked` takes
-    comprehensions that are not marked as queries, too."""
+    comprehensions that are not marked as queries, too; `orders` gives join orders other than the cheapest."""
     program = Program([parse_module(text, filename)])
-    return compile_program(program, mode, strategy, without, unmarked)
+    return compile_program(program, mode, strategy, without, unmarked, orders)
 
 
 def compile_path(
@@ -121,6 +123,7 @@ def compile_program(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
@@ -129,7 +132,7 @@ def compile_program(
     sys.setrecursionlimit(max(limit, 20_000))
     gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
-        return _compile(program, mode, strategy, frozenset(without), unmarked)
+        return _compile(program, mode, strategy, frozenset(without), unmarked, orders)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
@@ -138,7 +141,14 @@ def compile_program(
             gc.enable()
 
 
-def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
+def _compile(
+    program: Program,
+    mode: str,
+    strategy: str,
+    without: frozenset[str],
+    unmarked: bool,
+    orders: Orders | None,
+) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
     fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
     sites = without_fixed(sites, fixed)
@@ -157,7 +167,8 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private), fixed)
+    adds = only_adds(trees, private)
+    plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
     tracked = _tracked(plan, makes_lists(trees, private))
@@ -168,7 +179,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
             raise module.error("IQ220", reason, node)
     switches = "classes" not in without and may_switch_classes(program)
     batches = any(module.uses_batches() for module in program.modules)
-    support = build_support(plan, supply, "list" in tracked, switches, batches)
+    support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches)
     bound = bound_companions(trees)
     modules = tuple(
         rewrite_module(

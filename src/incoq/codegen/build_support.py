@@ -48,7 +48,12 @@ class SupportCode:
 
 
 def build_support(
-    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False, batches: bool = False
+    plan: Plan,
+    supply: NameSupply,
+    tracks_lists: bool,
+    switch_classes: bool = False,
+    reenters: bool = False,
+    batches: bool = False,
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {
@@ -61,8 +66,10 @@ def build_support(
     prelude += _prelude("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes)
-    renderer.batch = support.batch if batches else None
+    renderer = EventRenderer(
+        plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, reenters=reenters,
+        batch=support.batch if batches else None,
+    )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -458,12 +465,18 @@ class _Asking:
         asked = self.events.asked.get(query.name)
         if asked is not None:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
+        within: list[ast.stmt] = []
+        if self.events.reenters:
+            within = quote(
+                "if BUSY:\n    raise ASKED()", BUSY=self.support.BUSY, ASKED=self.support.asked_within
+            )
         lost = self.events.settling_batch()
         kept = [*lost, *self._kept(query, rest, holes)]
         if any(q.keep.policy == "explicit" for q in self.plan.queries):
             lost += quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
         body = quote(
             "def ASK():\n"
+            "    WITHIN\n"
             "    KEPT\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    AGAIN\n"
@@ -472,6 +485,7 @@ class _Asking:
             "    return ANSWER",
             FIND=find,
             AGAIN=lost,
+            WITHIN=within,
             KEPT=kept,
             ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,

@@ -67,6 +67,7 @@ class EventRenderer:
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
     batch: str | None = None  # what holds the updates that wait, in a program with batches
+    reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
 
@@ -331,7 +332,14 @@ class EventRenderer:
         if not self.plan.invariants or not work:
             return work
         call = ast.Expr(ast.Call(name(self.support.forget), [name(o) for o in objects], []))
-        return quote("try:\n    WORK\nexcept BaseException:\n    CALL\n    raise", WORK=work, CALL=[call])
+        holes: Holes = {"WORK": work, "CALL": [call]}
+        handled = "try:\n    WORK\nexcept BaseException:\n    CALL\n    raise"
+        if not self.reenters:
+            return quote(handled, **holes)
+        return quote(
+            f"if BUSY:\n    raise REENTERED()\nBUSY.append(True)\n{handled}\nfinally:\n    BUSY.clear()",
+            BUSY=self.support.BUSY, REENTERED=self.support.reentered, **holes,
+        )  # fmt: skip
 
     def waiting(self, note: str, change: list[ast.stmt], **holes: Filling) -> list[ast.stmt]:
         """In a program with batches: while one is open, an update is noted and done, no more."""
@@ -920,7 +928,7 @@ class EventRenderer:
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
             "INSERT": self.support.list_insert, "POP": self.support.list_pop,
-            "KEYABLE": self.support.keyable, "STORED": self.support.stored, "FORGET": self.support.forget,
+            "KEYABLE": self.support.keyable, "STORED": self.support.stored,
         }  # fmt: skip
         insert, pop = quote("INSERT(S, AT, X)", **holes), quote("POP(S, AT)", **holes)
         before = self._run(self._before(again, False, True), repeated, False)
@@ -945,12 +953,18 @@ class EventRenderer:
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
         change = (
             "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\n"
-            "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    FORGET(S)\n    raise"
+            "try:\n    WHOLE\nexcept BaseException:\n    S._counts_ = None\n    raise"
         )
         methods = {
             method: [
                 *self.settling_batch(),
-                *quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes),
+                *quote(
+                    change,
+                    MATTERS=matters,
+                    PLAINLY=plainly,
+                    WHOLE=self.whole([*work, *self.settled()], source),
+                    **holes,
+                ),
             ]
             for method, plainly, work in (("_put_", insert, grown), ("_take_", pop, shrunk))
         }

@@ -153,7 +153,7 @@ class Execution:
     def load_compiled(self, text: str, mode: str, strategy: str) -> tuple[dict[str, Any], Any]:
         """Compile the text and execute what came out."""
         try:
-            compiled, code = compile_once(text, mode, strategy)
+            compiled, code = self.compile(text, mode, strategy)
         except Exception as error:
             refuse(error)
             raise Failure("compiler crash", f"{type(error).__name__}: {error}") from error
@@ -170,6 +170,10 @@ class Execution:
             checker = None
         self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
         return live, checker
+
+    def compile(self, text: str, mode: str, strategy: str) -> tuple[Any, str]:
+        """The compiled program and its code."""
+        return compile_once(text, mode, strategy)
 
     def load_code(self, code: str) -> dict[str, Any]:
         """Execute the compiled code."""
