@@ -26,4 +26,7 @@ class Gate:
             return Outcome(self.name, "it broke off", "-", (f"{type(error).__name__}: {error}",))
 
 
-GATES = (Gate("volume", "random programs against straightforward evaluation", 4),)
+GATES = (
+    Gate("volume", "random programs against straightforward evaluation", 4),
+    Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
+)

@@ -5,9 +5,10 @@ Nothing of the user's program is imported or executed.
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from incoq.codegen.find_bypasses import find_bypasses
 from incoq.codegen.find_private import find_private
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
-from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
+from incoq.frontend.check_classes import Fault, class_faults, class_fields, defines_equality, unconstrained
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
@@ -139,6 +140,41 @@ def compile_program(
 
 def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
+    while True:
+        plan, supply, private = _plan(program, sites, mode, strategy, without)
+        unsafe = list(_faults(program, plan))
+        left = _unsafe_sites(sites, plan, unsafe)
+        if not left:
+            break
+        sites = [site for site in sites if site.query.name not in left and site.part_of not in left]
+        left_out += left.values()
+    for _, error in unsafe:
+        raise error
+    notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
+    tracked = _tracked(plan, makes_lists([module.tree for module in program.modules], private))
+    switches = "classes" not in without and may_switch_classes(program)
+    support = build_support(plan, supply, "list" in tracked, switches)
+    bound = bound_companions([module.tree for module in program.modules])
+    modules = tuple(
+        rewrite_module(
+            m,
+            [s for s in sites if s.module is m and s.node],
+            support,
+            supply,
+            tracked,
+            private,
+            without,
+            bound,
+        )
+        for m in program.modules
+    )
+    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))
+
+
+def _plan(
+    program: Program, sites: Sequence[QuerySite], mode: str, strategy: str, without: frozenset[str]
+) -> tuple[Plan, NameSupply, set[ast.AST]]:
+    """From the queries to what is maintained; with the names left, and the containers no query reaches."""
     joins = not defines_equality(program)
     aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
     queries = [
@@ -156,28 +192,39 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
     plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
-    notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
-    for module in program.modules:
-        for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
-            raise module.error("IQ220", reason, node)
-    tracked = _tracked(plan, makes_lists(trees, private))
-    switches = "classes" not in without and may_switch_classes(program)
-    support = build_support(plan, supply, "list" in tracked, switches)
-    bound = bound_companions(trees)
-    modules = tuple(
-        rewrite_module(
-            m,
-            [s for s in sites if s.module is m and s.node],
-            support,
-            supply,
-            tracked,
-            private,
-            without,
-            bound,
-        )
-        for m in program.modules
-    )
-    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))
+    return plan, supply, private
+
+
+def _faults(program: Program, plan: Plan) -> Iterator[Fault]:
+    """What of the program makes some fields impossible to maintain."""
+    yield from class_faults(program, plan)
+    fields = frozenset(plan.fields())
+    for module in program.modules if fields else ():
+        found = find_bypasses(module.tree, fields)
+        always = {node for node, _ in find_bypasses(module.tree, ())} if found else set()
+        of_one = {  # those that concern one field
+            field: {node for node, _ in find_bypasses(module.tree, (field,))} - always
+            for field in (fields if any(node not in always for node, _ in found) else ())
+        }
+        for node, reason in found:
+            blamed = fields if node in always else frozenset(f for f in fields if node in of_one[f])
+            yield blamed, module.error("IQ220", reason, node)
+
+
+def _unsafe_sites(sites: Sequence[QuerySite], plan: Plan, unsafe: Sequence[Fault]) -> dict[str, LeftOut]:
+    """The unmarked queries that read what cannot be maintained: they stay as they are."""
+    read: dict[str, set[str]] = {}
+    for query in plan.queries:
+        fields = {c.field for c in query.clauses if c.relation.kind is Kind.FIELD}
+        read.setdefault(query.name, set()).update(fields)
+    left: dict[str, LeftOut] = {}
+    for site in sites:
+        if site.faults and isinstance(site.node, ast.expr):
+            fields = {f for name in (site.query.name, *site.faults) for f in read[name]}
+            fault = next((error for blamed, error in unsafe if blamed & fields), None)
+            if fault is not None:
+                left[site.query.name] = LeftOut(site.module, site.node, fault.code, fault.message)
+    return left
 
 
 def _tracked(plan: Plan, lists: bool) -> set[str]:
