@@ -266,6 +266,7 @@ class _Membership:
     pattern: _Pattern
     source: ast.expr
     needs: frozenset[str]  # variables of the source
+    by_for: bool = False  # a list gives `for` an element as often as it holds it, but not `if`
 
 
 @dataclass(frozen=True, eq=False)
@@ -679,7 +680,8 @@ class _Reader:
                 yield _Condition(expression, condition, self._noted(rewriter))
             else:
                 source = rewriter.source(expression)
-                yield _Membership(expression, self._pattern(left), source, self._noted(rewriter))
+                by_for = any(left is generator.target for generator in self.node.generators)
+                yield _Membership(expression, self._pattern(left), source, self._noted(rewriter), by_for)
 
     def result(self) -> _Condition:
         """The result; that of a dict comprehension is a pair."""
@@ -725,16 +727,18 @@ class _Reader:
 
 
 def _schedule(compiler: _Compiler, clauses: Sequence[_Clause], bound: AbstractSet[str]) -> list[_Step]:
-    """Tests and conditions as soon as their variables are bound; else the first membership that binds."""
+    """Tests and conditions as soon as their variables are bound; else the first membership that binds, one
+    that is written as a `for` if there is any."""
     pending, steps = list(clauses), list[_Step]()
     while pending:
         clause = next((c for c in pending if _is_test(c, bound)), None)
         if clause is not None:
             steps.append(clause)
         else:
-            clause = next((c for c in pending if _is_loop(c, bound)), None)
-            if not isinstance(clause, _Membership):
+            loops = [c for c in pending if isinstance(c, _Membership) and _is_loop(c, bound)]
+            if not loops:
                 break
+            clause = next((c for c in loops if c.by_for), loops[0])
             loop, equalities = _opened(compiler, clause)
             steps.append(_Loop(loop))
             pending.extend(equalities)

@@ -669,3 +669,9 @@ def test_a_source_of_a_constraint_is_evaluated_once_outside_the_loop() -> None:
     p = Counting()
     assert ask("{x for x in s if x in p.f}", s=range(100), p=p) == {1, 2}
     assert p.reads == 1
+
+
+def test_a_list_counts_where_for_ranges_over_it_and_not_where_if_looks_into_it() -> None:
+    box = Obj(d=(1, 2), b=[2, 2])
+    assert ask("sum(1 for y in p.d if x in p.b for x in p.d)", p=box) == 2
+    assert ask("sum(1 for y in p.d if x in p.d for x in p.b)", p=box) == 4
