@@ -34,6 +34,7 @@ MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
 SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
+CLAUSES = 120  # of one query: code and time grow with their square
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
@@ -183,6 +184,10 @@ def _plan(
         )
         for site in sites
     ]  # fmt: skip
+    for site, query in zip(sites, queries, strict=True):
+        if len(query.clauses) > CLAUSES:
+            message = f"`{query.name}` has {len(query.clauses)} memberships and fields"
+            raise CompileError("IQ106", message, site.query.position)
     taken = program.identifiers() - {"Set"} | ({"Set"} if _binds_set(program) else set())
     for query in queries:
         taken |= {v for clause in query.clauses for v in clause.args}
