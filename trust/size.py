@@ -99,8 +99,8 @@ class Case:
 CASES = (
     Case(clauses, 200, True), Case(clauses, 60), Case(loops, 25, True), Case(loops, 50),
     Case(loops, 200, True), Case(sets, 40), Case(sets, 200, True), Case(selector, 50),
-    Case(selector, 1_000, True), Case(operators, 1_000, True), Case(signs, 1_000, True), Case(choices, 1_000, True),
-    Case(parentheses, 1_000, True), Case(statements, 50_000), Case(queries, 500),
+    Case(selector, 1_000, True), Case(operators, 1_000, True), Case(signs, 1_000, True),
+    Case(choices, 1_000, True), Case(parentheses, 1_000, True), Case(statements, 50_000), Case(queries, 500),
 )  # fmt: skip
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
-from incoq.codegen.find_bypasses import find_bypasses
+from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import Fault, class_faults, class_fields, defines_equality, unconstrained
+from incoq.frontend.find_fixed import find_fixed, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
@@ -33,8 +34,8 @@ from incoq.relational.flatten_query import flatten_query
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
 CLAUSES = 120  # of one query: code and time grow with their square
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers")
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
@@ -142,17 +143,20 @@ def compile_program(
 def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
     while True:
-        plan, supply, private = _plan(program, sites, mode, strategy, without)
-        unsafe = list(_faults(program, plan))
-        left = _unsafe_sites(sites, plan, unsafe)
+        fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
+        known = without_fixed(sites, fixed)
+        plan, supply, private = _plan(program, known, fixed, mode, strategy, without)
+        tracked = _tracked(plan, makes_lists([module.tree for module in program.modules], private))
+        unsafe = list(_faults(program, plan, bool(tracked)))
+        left = _unsafe_sites(known, plan, unsafe)
         if not left:
             break
         sites = [site for site in sites if site.query.name not in left and site.part_of not in left]
         left_out += left.values()
     for _, error in unsafe:
         raise error
+    sites = known
     notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
-    tracked = _tracked(plan, makes_lists([module.tree for module in program.modules], private))
     switches = "classes" not in without and may_switch_classes(program)
     support = build_support(plan, supply, "list" in tracked, switches)
     bound = bound_companions([module.tree for module in program.modules])
@@ -166,6 +170,7 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
             private,
             without,
             bound,
+            fixed,
         )
         for m in program.modules
     )
@@ -173,7 +178,12 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
 
 
 def _plan(
-    program: Program, sites: Sequence[QuerySite], mode: str, strategy: str, without: frozenset[str]
+    program: Program,
+    sites: Sequence[QuerySite],
+    fixed: Mapping[str, ast.expr],
+    mode: str,
+    strategy: str,
+    without: frozenset[str],
 ) -> tuple[Plan, NameSupply, set[ast.AST]]:
     """From the queries to what is maintained; with the names left, and the containers no query reaches."""
     joins = not defines_equality(program)
@@ -195,13 +205,13 @@ def _plan(
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
+    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private), fixed)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     return plan, supply, private
 
 
-def _faults(program: Program, plan: Plan) -> Iterator[Fault]:
-    """What of the program makes some fields impossible to maintain."""
+def _faults(program: Program, plan: Plan, tracked: bool) -> Iterator[Fault]:
+    """What of the program makes some fields, or all containers, impossible to maintain."""
     yield from class_faults(program, plan)
     fields = frozenset(plan.fields())
     for module in program.modules if fields else ():
@@ -214,6 +224,9 @@ def _faults(program: Program, plan: Plan) -> Iterator[Fault]:
         for node, reason in found:
             blamed = fields if node in always else frozenset(f for f in fields if node in of_one[f])
             yield blamed, module.error("IQ220", reason, node)
+    for module in program.modules if tracked else ():
+        for node, reason in find_container_bypasses(module.tree):
+            yield None, module.error("IQ220", reason, node)
 
 
 def _unsafe_sites(sites: Sequence[QuerySite], plan: Plan, unsafe: Sequence[Fault]) -> dict[str, LeftOut]:
@@ -226,7 +239,7 @@ def _unsafe_sites(sites: Sequence[QuerySite], plan: Plan, unsafe: Sequence[Fault
     for site in sites:
         if site.faults and isinstance(site.node, ast.expr):
             fields = {f for name in (site.query.name, *site.faults) for f in read[name]}
-            fault = next((error for blamed, error in unsafe if blamed & fields), None)
+            fault = next((e for blamed, e in unsafe if blamed is None or blamed & fields), None)
             if fault is not None:
                 left[site.query.name] = LeftOut(site.module, site.node, fault.code, fault.message)
     return left

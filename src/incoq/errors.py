@@ -109,12 +109,31 @@ CODES: dict[str, tuple[str, str]] = {
         "an element was removed in a program that was compiled as one that never removes",
         "compile the code that removes together with the program",
     ),
+    "IQ307": (
+        "an exception ended an update half-way, and another one the repair of the indices",
+        "let the exception end the program, or use `--mode filtered` (the default)",
+    ),
     "IQ305": ("a query without parameters of that kind was asked", "pass exactly the query's parameters"),
     "IQ400": (
         "verify found a structure that is not what its definition says: a fault of incoq",
         "please report it with the program",
     ),
 }
+
+
+SKIPPED = (
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    NameError,
+    AssertionError,
+    NotImplementedError,
+)
+"""What evaluating an expression raises where its values do not fit: a combination of a query that raises one
+of these is skipped. Anything else (no memory, an interrupt, an error that only the program's own operators
+raise) comes out of the query or the update."""
 
 
 class IncoqError(Exception):

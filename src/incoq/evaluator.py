@@ -27,7 +27,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from incoq.errors import IncoqRuntimeError
+from incoq.errors import SKIPPED, IncoqRuntimeError
 from incoq.objects import Set, View
 
 Scope = Mapping[str, str]
@@ -245,7 +245,7 @@ HELPERS: dict[str, Any] = {
     "tuple": tuple,
     "size": len,
     "fault": IncoqRuntimeError,
-    "failure": Exception,
+    "failure": SKIPPED,
 }
 
 

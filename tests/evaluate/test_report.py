@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from incoq.cli import main
+from incoq.evaluate.catalogue import EXPERIMENTS
 from incoq.evaluate.claims import CLAIMS, FAILS, HOLDS, UNDECIDED, UNMEASURED, judge, order_holds
 from incoq.evaluate.drivers import ALL
-from incoq.evaluate.experiments import EXPERIMENTS
 from incoq.evaluate.report import Report, html, markdown
 from incoq.evaluate.statistics import Estimate, Fit, Problem, Statistics
 
@@ -26,7 +26,7 @@ def statistics() -> Statistics:
         estimates += [Estimate("birthday", mode, ALL, "time", n, 2.0 * n**exponent, 0.5, 10) for n in SIZES]
         fits.append(Fit("birthday", mode, ALL, "time", 3, exponent, 0.1, 2.0, 0.0, 2.0, 0.1, 1.0))
     problem = Problem("birthday", 100, "<script>alert(1)</script>")
-    return Statistics(tuple(estimates), tuple(fits), (problem,), 90)
+    return Statistics(tuple(estimates), tuple(fits), (problem,), (), 90)
 
 
 def report() -> Report:

@@ -251,4 +251,4 @@ def change(): o.l.append(5)
     scope = load(compile_in(text, mode).code)
     scope["has"](scope["o"], 3)
     scope["change"]()
-    assert scope["o"].l.counts[5] == 2
+    assert scope["o"].l._counts_[5] == 2

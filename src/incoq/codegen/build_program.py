@@ -10,8 +10,9 @@ After:     def nyc_fans(celeb, group):
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from incoq.codegen.build_support import SupportCode
 from incoq.codegen.elide_copies import elide_copies
@@ -42,10 +43,11 @@ def rewrite_module(
     private: Collection[ast.AST],
     without: Collection[str] = (),
     bound: Collection[ast.AST] = (),
+    made: Mapping[str, ast.expr] = MappingProxyType({}),
 ) -> RewrittenModule:
     """Rewrite queries, updates and imports of one module; `tracked` names the builtin containers whose
     changes are to be seen, `private` holds expressions that make some which no query reaches, `bound` the
-    methods whose companions are asked of objects."""
+    methods whose companions are asked of objects, `made` what makes the fixed sets."""
     source = SourceText(module.source)
     edits: list[Edit] = []
     replaced: dict[ast.AST, str] = {}
@@ -62,6 +64,9 @@ def rewrite_module(
             replaced[site.node] = _answer(site.query, support)
     if "copies" not in without:
         replaced.update(elide_copies(module, sites, support.ask))
+    for fixed, value in made.items():
+        edits.append(Edit(source.start(value), source.start(value), f"{support.fixers[fixed]}("))
+        edits.append(Edit(source.end(value), source.end(value), ")"))
     for node in ast.walk(module.tree):
         edit = _import(module, source, node, support)
         if edit is not None:
@@ -74,7 +79,8 @@ def rewrite_module(
         support.names["Dict"] if "dict" in tracked else None, supply.fresh,
         support.names["fresh"] if "list" in tracked else None,
         support.names["through"] if "list" in tracked else None,
-        {kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
+        support.names["named"] if support.setters else None,
+        routes={kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
     )  # fmt: skip
     try:
         guards = support.guards if "inlining" not in without else {}

@@ -45,7 +45,7 @@ def evaluate(
 
     Every sample is kept as a row. A run that was interrupted goes on where it stopped.
     """
-    from incoq.evaluate.experiments import EXPERIMENTS
+    from incoq.evaluate.catalogue import EXPERIMENTS
 
     if listed:
         for experiment in EXPERIMENTS:
@@ -133,11 +133,12 @@ def _run(evaluation: Evaluation, master: str, report_only: bool, budget: float |
         count, _ = evaluation.expected(evaluation.rows())
         bar.update(task, total=count, completed=0, description="samples")
 
-        def show(job: Job, row: Row) -> None:
-            what = f"{row.experiment} {row.mode} {row.size:,}, run {row.run}"
-            bar.update(task, advance=1, description=what)
-            if row.failure:
-                bar.console.print(f"{what}: {row.failure}", markup=False)
+        def show(job: Job, rows: list[Row]) -> None:
+            what = f"{job.experiment.name} {job.mode} {job.size:,}"
+            bar.update(task, advance=len(rows), description=what)
+            for row in rows:
+                if row.failure:
+                    bar.console.print(f"{what}: {row.failure}", markup=False)
 
         return measure(evaluation, show, None if budget is None else start + budget)
 
@@ -196,7 +197,8 @@ def _write(evaluation: Evaluation, master: str, finished: bool) -> None:
 
 
 def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
-    from incoq.evaluate.experiments import EXPERIMENTS, NOT_COVERED
+    from incoq.evaluate.catalogue import CUT, EXPERIMENTS
+    from incoq.evaluate.peers import PEERS, is_installed
 
     lines = []
     if evaluation.quick:
@@ -210,7 +212,10 @@ def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
     others = [e.name for e in EXPERIMENTS if e not in evaluation.experiments]
     if others:
         lines.append(f"Experiments left out: {', '.join(others)}.")
-    return (*lines, f"Not covered by this command yet: {'; '.join(NOT_COVERED)}.")
+    missing = [PEERS[mode] for mode in PEERS if not is_installed(mode)]
+    if missing:
+        lines.append(f"Peers that are not installed here: {', '.join(missing)} (pip install 'incoq[peers]').")
+    return (*lines, f"Less than the published settings: {'; '.join(CUT)}.")
 
 
 def _facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
@@ -226,12 +231,12 @@ def _facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("system", platform.platform()),
         ("measured", f"{min(row.started for row in rows)} to {max(row.started for row in rows)}"),
         ("runs", str(evaluation.protocol)),
-        ("seed", values([str(row.seed - row.size) for row in rows]) + ", plus the size"),
+        ("seed", values([str(row.seed) for row in rows]) + ", plus the number of rows of a table"),
     )
 
 
 def _command(evaluation: Evaluation) -> str:
-    from incoq.evaluate.experiments import EXPERIMENTS
+    from incoq.evaluate.catalogue import EXPERIMENTS
 
     words = ["incoq", "evaluate", *(["--quick"] if evaluation.quick else [])]
     if len(evaluation.experiments) < len(EXPERIMENTS):

@@ -34,7 +34,7 @@ def class_fields(program: Program) -> set[str]:
     return {f for _, node in program.classes() for f in _class_values(node)}
 
 
-Fault = tuple[frozenset[str], CompileError]  # the fields that queries must not read, and why
+Fault = tuple[frozenset[str] | None, CompileError]  # the fields that queries must not read, or all
 
 
 def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:

@@ -17,6 +17,7 @@ would be dead is never made.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -24,7 +25,7 @@ from incoq.invariants.choose_strategy import choose_strategy
 from incoq.invariants.define_joins import define_joins
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
-from incoq.ir.covers import Access
+from incoq.ir.covers import Access, Cover
 from incoq.ir.invariants import Block, Choice, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
@@ -41,6 +42,7 @@ def define_invariants(
     names: NameSupply,
     without: frozenset[str] = frozenset(),
     only_adds: bool = False,
+    fixed: Collection[str] = (),
 ) -> Plan:
     """All invariants of all queries, each after those it depends on."""
     counting = "counts" not in without
@@ -61,7 +63,7 @@ def define_invariants(
         invariants.extend(definer(names, shared).define())
     plan = Plan(
         tuple(queries), tuple(invariants), mode, strategy, only_adds and counting, choices=tuple(choices),
-        without=without,
+        without=without, fixed=frozenset(fixed),
     )  # fmt: skip
     plan.check()
     return plan
@@ -124,15 +126,19 @@ class Definer:
         clauses = tuple(self.query.clauses[i] for i in chosen)
         for position, index in enumerate(chosen):
             problem = Problem(
-                clauses, frozenset(clauses[position].args), frozenset({position}), self.query.facts,
-                self.query.selectors, self.filtered,
+                clauses, self._bound(clauses[position]), frozenset({position}), self.query.facts,
+                self.query.selectors, self.filtered, nested=self.query.nested,
             )  # fmt: skip
             covers = find_covers(problem)
-            blocks.append(Block(position, covers, self._guards(index)))
+            blocks.append(Block(position, covers, self._guards(index, covers.best)))
             for step in covers.best.steps:
                 if step.access is Access.LOOKUP:
                     access[step.clause, step.key] = self._index(chosen[step.clause], step.key).name
         return blocks, access
+
+    def _bound(self, clause: Clause) -> frozenset[str]:
+        """What an update of a clause binds; fixed sets are known at all times."""
+        return frozenset((*clause.args, *self.query.fixed))
 
     def _need(self, index: int) -> Invariant:
         """Demand of a nested query: its parameters, wherever the clauses that bind them are satisfied."""
@@ -161,8 +167,9 @@ class Definer:
 
     # -- tags -------------------------------------------------------------------------------------
 
-    def _guards(self, index: int) -> tuple[Guard, ...]:
-        """Tests that the update's objects are tagged; implied ones are left out."""
+    def _guards(self, index: int, cover: Cover) -> tuple[Guard, ...]:
+        """Tests that the update's objects are tagged; left out are implied ones, and those that save less
+        than the tag costs: where there is no loop to leave out, or where it looks the object up at once."""
         clause = self.query.clauses[index]
         if not self.filtered or clause.relation.kind in (Kind.DEMAND, *NESTED):
             return ()
@@ -175,9 +182,23 @@ class Definer:
                 continue  # such a tag holds sets only, and tells nothing of other values
             if "guards" in self.without:
                 implied = False
+            elif self.query.fixed and _saves_nothing(self.query.clauses, cover, variable, self.query.fixed):
+                continue
             if variable != source and not implied and not clause.watch and incoming:
-                guards.append(Guard(self._tag(variable).name, variable))
+                guards.append(Guard(self._guarding_tag(variable, index).name, variable))
         return tuple(guards)
+
+    def _guarding_tag(self, variable: str, index: int) -> Invariant:
+        """The tag of a value that an update of a clause tells: that the clause itself leads to it is known,
+        so demand alone decides where nothing else leads there."""
+        others = [edge for edge in self.graph.incoming(variable) if edge.clause != index]
+        if self.query.fixed and variable in self.query.demand and not others and "guards" not in self.without:
+            if (0, variable) not in self.projections:
+                self.projections[0, variable] = self._demand_projection(
+                    variable, True, self._tag_name(variable)
+                )
+            return self.projections[0, variable]
+        return self._tag(variable)
 
     def _tag(self, variable: str) -> Invariant:
         """The tag set of a vertex: where the projections of all its incoming edges are positive."""
@@ -187,7 +208,9 @@ class Definer:
         edges = self.graph.incoming(variable)
         plain = self._tag_name(variable)
         several = len(edges) + (variable in self.query.demand) > 1
-        if variable in self.query.demand:
+        if (0, variable) in self.projections:
+            sources.append(self.projections[0, variable])
+        elif variable in self.query.demand or variable in self.query.fixed:
             sources.append(self._demand_projection(variable, several, plain))
         for edge in edges:
             sources.append(self._edge_projection(edge, several, plain))
@@ -208,7 +231,9 @@ class Definer:
     def _demand_projection(self, variable: str, several: bool, plain: str) -> Invariant:
         name = f"{plain}_demand" if several else plain
         clause = self.query.clauses[0]
-        return self.make(name, Store.TAG, (variable,), 1, (clause,), len(clause.args) > 1, depth=0)
+        # Several combinations may have the value; a fixed set has them all, and is tagged while there is any.
+        counted = clause.args != (variable,) and variable not in self.query.fixed
+        return self.make(name, Store.TAG, (variable,), 1, (clause,), counted, depth=0)
 
     def _edge_projection(self, edge: Edge, several: bool, plain: str) -> Invariant:
         key = (edge.clause, edge.target)
@@ -240,7 +265,8 @@ class Definer:
             return known
         clause = self.query.clauses[clause_index]
         new = tuple(i for i in range(len(clause.args)) if i not in key)
-        head = (*(clause.args[i] for i in key), *(clause.args[i] for i in new))
+        by = tuple(clause.args[i] for i in key if clause.args[i] not in self.query.fixed)
+        head = (*by, *(clause.args[i] for i in new))
         clauses: tuple[Clause, ...] = (clause,)
         depth = 0
         name = self._index_name(clause_index, key, new)
@@ -258,9 +284,9 @@ class Definer:
         if identity not in self.shared:
             clauses = (*clauses[:-1], _joined(clauses[-1]))
             bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
-            sets_only = len(key) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
+            sets_only = len(by) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
             self.shared[identity] = self.make(
-                name, Store.INDEX, head, len(key), clauses, False, depth=depth, sets_only=sets_only
+                name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only
             )
         self.indices[clause_index, key] = self.shared[identity]
         return self.shared[identity]
@@ -292,7 +318,7 @@ class Definer:
         blocks = []
         for index, clause in enumerate(clauses):
             problem = Problem(
-                clauses, frozenset(clause.args), frozenset({index}), filtered=self.filtered, indexed=False
+                clauses, self._bound(clause), frozenset({index}), filtered=self.filtered, indexed=False
             )
             blocks.append(Block(index, find_covers(problem)))
         invariant = Invariant(
@@ -301,6 +327,17 @@ class Definer:
         )  # fmt: skip
         self.made.append(invariant)
         return invariant
+
+
+def _saves_nothing(clauses: tuple[Clause, ...], cover: Cover, variable: str, fixed: Collection[str]) -> bool:
+    """Does a block do next to nothing for a value that is not tagged, without asking the tag?"""
+    loop = next((s for s in cover.steps if s.factor is not None), None)
+    if loop is None:
+        return True
+    if loop.access is not Access.LOOKUP:
+        return False
+    keys = {clauses[loop.clause].args[i] for i in loop.key} - set(fixed)
+    return keys == {variable}
 
 
 def _joined(clause: Clause) -> Clause:

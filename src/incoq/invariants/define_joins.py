@@ -47,7 +47,7 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
         if (source.name, key) not in indices:
             new = tuple(i for i in range(len(previous.args)) if i not in key)
             head = tuple(previous.args[i] for i in (*key, *new))
-            by = "_".join(previous.args[i] for i in key)
+            by = "_".join(previous.args[i] for i in key) or "nothing"
             indices[source.name, key] = definer.make(
                 f"{source.name}_by_{by}", Store.INDEX, head, len(key), (previous,), False, source.depth
             )
@@ -55,6 +55,8 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
 
     def guard(variable: str, look: Look) -> tuple[Guard, ...]:
         """That the updated object is bound by the stage before: in an index by it, or in a tag set."""
+        if variable in query.fixed:
+            return (Guard(definer.demand_tag(variable).name, variable),)
         if variable not in previous.args:
             return ()
         by = previous.args.index(variable)
@@ -74,7 +76,8 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
         access: Look = {}
         for position, clause in enumerate(clauses):
             problem = Problem(
-                clauses, frozenset(clause.args), frozenset({position}), query.facts, query.selectors,
+                clauses, frozenset((*clause.args, *query.fixed)), frozenset({position}), query.facts,
+                query.selectors,
                 filtered=True, indexed=False, demanded=demanded, fields=fields,
             )  # fmt: skip
             covers = find_covers(problem)
@@ -87,7 +90,7 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
 
     for number, stage in enumerate(stages.stages):
         clauses = (previous, *(query.clauses[i] for i in stage))
-        bound = {v for c in clauses for v in c.args}
+        bound = {v for c in clauses for v in c.args} | set(query.fixed)
         ready = tuple(t for t in tests if t.names <= bound and not _reads_watched(t, definer))
         tests = [t for t in tests if t not in ready]
         head = kept_variables(query, stages, number)
@@ -110,7 +113,7 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
 
 def _determined(query: RelationalQuery) -> frozenset[str]:
     """Demand, and whatever fields lead to from there."""
-    known = set(query.demand)
+    known = {*query.demand, *query.fixed}
     for _ in query.clauses:
         known |= {c.args[1] for c in query.clauses if c.relation.kind is Kind.FIELD and c.args[0] in known}
     return frozenset(known)

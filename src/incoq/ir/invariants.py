@@ -111,6 +111,7 @@ class Plan:
     class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
     choices: tuple[Choice, ...] = ()  # of `join` and `auto`: what each query got
     without: frozenset[str] = frozenset()  # savings left out, for comparison
+    fixed: frozenset[str] = frozenset()  # the global sets that never are others: no column of a head
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -38,6 +38,7 @@ class Problem:
     selectors: tuple[tuple[str, str], ...] = ()
     filtered: bool = False
     indexed: bool = True  # auxiliary values are maintained without indices of their own
+    nested: bool = False  # part of another query, which demands as much as its own sets hold
     demanded: frozenset[str] = frozenset()  # variables of demand, and what fields give of them
     fields: frozenset[tuple[str, str]] = frozenset()  # (o, x) where some field of o is x
 
@@ -47,7 +48,7 @@ def find_covers(problem: Problem) -> Covers:
     search = _Search(problem)
     search.run()
     assert search.found, "a well-formed query has a cover: demand first, then forward"
-    ordered = sorted(search.found, key=lambda c: (c.rank, -_columns_known(c)))
+    ordered = sorted(search.found, key=lambda c: (c.rank, _nested(problem, c), -_columns_known(c)))
     return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
 
 
@@ -55,6 +56,14 @@ def _columns_known(cover: Cover) -> int:
     """Of covers that cost alike: how many columns are known where it goes through several tuples. The more
     of them, the fewer tuples."""
     return sum(len(step.key) for step in cover.steps if step.factor is not None)
+
+
+def _nested(problem: Problem, cover: Cover) -> int:
+    """Of covers that cost alike: how many indices of nested answers, which change with them, it needs."""
+    nested = (Kind.VALUE, Kind.ANSWER)
+    return sum(
+        s.access is Access.LOOKUP and problem.clauses[s.clause].relation.kind in nested for s in cover.steps
+    )
 
 
 class _Search:
@@ -151,8 +160,6 @@ class _Search:
         if clause.watch and clause.relation.kind not in (Kind.FIELD, Kind.ITEM):
             return Step(index, Access.NOTHING, key, ()) if not new else None
         if clause.relation.kind is Kind.JOIN:
-            if not key and clause.args:
-                return None
             return Step(index, Access.LOOKUP, key, new, self._join_factor(index, key, new) if new else None)
         if not new:
             return Step(index, Access.TEST, key, new)
@@ -190,7 +197,8 @@ class _Search:
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.LARGE))
             case Kind.DEMAND:
                 access = Access.LOOKUP if key else Access.SCAN
-                return Step(index, access, key, new, self._factor(index, key, new, Size.SMALL))
+                size = Size.LARGE if self.problem.nested else Size.SMALL
+                return Step(index, access, key, new, self._factor(index, key, new, size))
         return None
 
     def _join_factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> Factor:

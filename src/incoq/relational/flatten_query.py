@@ -94,7 +94,7 @@ class _Flattener:
                 self._test(self._lower(condition, truth=True))
         result = self._lower(query.result.node, truth=_counts_truth(query))
         clauses = [demand, *self.clauses]
-        bound = {v for clause in clauses for v in clause.args} | set(query.all_params)
+        bound = {v for clause in clauses for v in clause.args} | set(query.all_params) | set(query.fixed)
         tests = [_make_test(node, bound) for node in self.tests]
         return _renamed(query, clauses, tests, _make_test(result, bound), renaming, self.selectors)
 
@@ -472,7 +472,7 @@ def _renamed(
     texts = tuple((_selector_text(selectors, key), of(v)) for key, v in selectors.items())
     flat = RelationalQuery(
         query.name, query.params, query.hidden, query.demand, rename_test(result), tuple(kept),
-        tuple(unique_tests), query.keep, query.facts, texts, query.aggregate,
+        tuple(unique_tests), query.keep, query.facts, texts, query.aggregate, fixed=query.fixed,
     )  # fmt: skip
     flat.check()
     return flat

@@ -117,6 +117,7 @@ class Execution:
         self.step_number = 0
         self.kept: tuple[Any, frozenset[Any]] | None = None
         self.last: dict[tuple[str, tuple[Any, ...]], Any] = {}
+        self.copies: dict[int, tuple[Any, Any]] = {}  # of what the last update changes, as it must be then
         self.updates = {u.name: u for u in program.updates}
         text = program.text
         self.plain = load(text, "plain")
@@ -128,7 +129,7 @@ class Execution:
             self.live, self.checker = self.load_compiled(text, mode, strategy)
         helpers = {k: self.plain[k] for k in ("odd", "number", "pair")}
         if program.with_global:
-            self.plain["R"] = self.live["R"]
+            self.plain.update((k, self.live[k]) for k in ("R", "T") if k in self.live)
         try:
             references = oracle.build(text, {**self.live, **helpers})
         except oracle.NotWellFormed as error:
@@ -144,7 +145,7 @@ class Execution:
             refuse(error)
             raise Failure("compiler crash", f"{type(error).__name__}: {error}") from error
         try:
-            live = load(code, "compiled")
+            live = self.load_code(code)
         except Exception as error:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
         if undefined := undefined_names(code):
@@ -156,6 +157,10 @@ class Execution:
             checker = None
         self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
         return live, checker
+
+    def load_code(self, code: str) -> dict[str, Any]:
+        """Execute the compiled code."""
+        return load(code, "compiled")
 
     def evaluator(self) -> Callable[..., Any] | None:
         """The package's own straightforward evaluator."""
@@ -338,7 +343,7 @@ class Execution:
                 refuse(error)
                 raise Failure("exception", f"{op} raised {type(error).__name__}: {error}") from error
             return
-        copies: dict[int, tuple[Any, Any]] = {}
+        copies = self.copies = {}
         for kind, arg in zip(update.args, args, strict=True):
             if kind[0] == "O":
                 if isinstance(arg, (set, list, dict)):

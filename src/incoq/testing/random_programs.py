@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from incoq.testing.random_queries import FIELDS, HELPERS, QueryMaker, QuerySpec
+from incoq.testing.random_queries import FIELDS, HELPERS, SECOND_GLOBAL, QueryMaker, QuerySpec
 from incoq.testing.update_forms import (
     FIELD_UPDATES,
     FIELD_UPDATES_ALL,
@@ -49,7 +49,7 @@ class Program:
         incoq = "from incoq import Set, lru, query\n" if any("lru" in q.keep for q in self.queries) else ""
         parts = [incoq or "from incoq import Set, query\n"]
         if self.with_global:
-            parts.append("R = Set()\n")
+            parts.append("R = Set()\n" + ("T = set()\n" if self.seed >= SECOND_GLOBAL else ""))
         parts.append(self.helpers)
         methods = "".join("\n" + _indent(q.text) for q in self.queries if q.method)
         body = list(self.class_lines)
@@ -140,6 +140,10 @@ class Maker(QueryMaker):
             made.append(
                 Update("drop_r", "def drop_r(x):\n    R.discard(x)\n", ("e",), "global discard", shadow=False)
             )
+        if self.with_global and self.seed >= SECOND_GLOBAL:
+            made.append(Update("add_t", "def add_t(x):\n    T.add(x)\n", ("e",), "global add", shadow=False))
+            drop = "def drop_t(x):\n    T.discard(x)\n"
+            made.append(Update("drop_t", drop, ("e",), "global discard", shadow=False))
         if rng.random() < 0.2:
             f = rng.choice(self.fields)
             text = f"def set_all(s, v):\n    for x in s:\n        x.{f} = v\n"
