@@ -668,6 +668,21 @@ def watchable(v: Any) -> bool:
 HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
 
 
+def has_hash(v: Any) -> bool:
+    """Can an updated object be a key? One that never can is none of a query's; one that only lacks a field
+    which its hash reads would be missed by indices."""
+    try:
+        hash(v)
+    except TypeError:
+        return False
+    except AttributeError:
+        refuse("IQ303", f"a field of a {v.__class__.__name__} is set before its hash can be told")
+        return False
+    if v.__class__.__hash__ is object.__hash__:
+        HASHABLE.add(v.__class__)
+    return True
+
+
 def keyable(v: Any) -> bool:
     """Can `v` be a key? What cannot is refused."""
     try:

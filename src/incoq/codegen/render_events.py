@@ -588,6 +588,11 @@ class EventRenderer:
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
         guard = self._entry_guard(dependents, name(receiver))
+        if guard is None:  # of an object that cannot be a key nothing is kept
+            guard = quote_expr(
+                "O.__class__ in HASHABLE or HAS_HASH(O)", HASHABLE=self.support.HASHABLE,
+                HAS_HASH=self.support.has_hash, **holes,
+            )  # fmt: skip
         present = quote_expr("OLD is not MISSING", **holes)
         work = [
             *self.waiting("note_field(O, F)", assign, **holes),
@@ -605,8 +610,8 @@ class EventRenderer:
                 receiver,
             ),
         ]
-        if guard is not None and field_name not in self.plan.class_fields:
-            self.guards[field_name] = self._entry_tags(dependents) or ()
+        if (tags := self._entry_tags(dependents)) and field_name not in self.plan.class_fields:
+            self.guards[field_name] = tags
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
@@ -700,13 +705,15 @@ class EventRenderer:
     def _guarded(
         self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt], may_raise: bool = True
     ) -> list[ast.stmt]:
-        """Do the work where the guard holds; an object that cannot be a key is in no tag set."""
+        """Do the work where the guard holds; an object that cannot be a key is in no tag set, nor is one
+        whose hash reads a field that it does not have yet."""
         if guard is None:
             return work
         if not may_raise:
             return [ast.If(guard, work, otherwise)]
         return quote(
-            "try:\n    T = GUARD\nexcept TypeError:\n    T = False\nif T:\n    WORK\nelse:\n    OTHERWISE",
+            "try:\n    T = GUARD\nexcept (TypeError, AttributeError):\n    T = False\n"
+            "if T:\n    WORK\nelse:\n    OTHERWISE",
             T=self.renderer.supply_local("tagged"), GUARD=guard, WORK=work, OTHERWISE=otherwise,
         )  # fmt: skip
 

@@ -574,7 +574,7 @@ def same_content(real: Any, copy: Any) -> bool:
         return (
             isinstance(real, dict)
             and list(real) == list(copy)
-            and all(real[k] is copy[k] or (type(copy[k]) is float and real[k] == copy[k]) for k in copy)
+            and all(oracle.same_key(real[k], copy[k]) for k in copy)
         )
     return isinstance(real, set) and set(real) == copy
 
