@@ -21,7 +21,7 @@ from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import Fault, class_faults, class_fields, defines_equality, unconstrained
-from incoq.frontend.find_fixed import find_fixed, without_fixed
+from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
@@ -168,8 +168,9 @@ def _compile(
     sites = known
     notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
     switches = "classes" not in without and may_switch_classes(program)
+    plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
     batches = any(module.uses_batches() for module in program.modules)
-    support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches)
+    support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches, plain)
     bound = bound_companions([module.tree for module in program.modules])
     modules = tuple(
         rewrite_module(

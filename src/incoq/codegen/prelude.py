@@ -562,6 +562,16 @@ def through(function: Any) -> Any:
 
 
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
+UNMADE: set[str] = set()  # names of sets that the program has not made yet
+
+
+def made(*names: str) -> None:
+    """Raise, as Python does, for a query that reads a set which is not there yet."""
+    for name in names:
+        if name in UNMADE:
+            raise NameError(f"name {name!r} is not defined")
+
+
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
 
@@ -766,9 +776,7 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, containers by identity, in tuples too."""
     if a is b:
         return True
-    if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
-        return False
-    if a.__class__ is b.__class__ and a.__class__ in SCALARS:
+    if a.__class__ in COMPARED and b.__class__ in COMPARED:
         return bool(a == b)
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
@@ -776,15 +784,15 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     for cls in (a.__class__, b.__class__):
         if cls.__eq__ is object.__eq__:
-            DISTINCT.add(cls)
+            COMPARED.add(cls)
     try:
         return bool(a == b)
     except SKIPPED:
         return False
 
 
-SCALARS = {int, float, str, bytes, bool}
-DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
+# Classes whose values `==` compares as keys are: of numbers and texts, or equal to nothing but themselves.
+COMPARED = {int, float, str, bytes, bool}
 
 
 def equal(a: Any, b: Any) -> bool:

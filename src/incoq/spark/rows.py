@@ -19,7 +19,7 @@ _ABSENT: Any = object()
 _CACHED = 100_000  # values that a task remembers
 
 
-class Unattached(BaseException):  # noqa: N818  # not an Exception: those are what a query skips
+class Unattached(BaseException):  # not an Exception: those are what a query skips
     """A condition reads what was not joined to its row."""
 
 

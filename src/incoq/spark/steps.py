@@ -239,7 +239,6 @@ class Steps:
         self._match(self.frame, ("name", v), second, self.relations.may_hold_tuples("item", "x"))
 
     def _subscript(self, clause: JoinClause) -> None:
-        from pyspark.sql import functions as f
 
         source, target = clause.args[0], clause.args[-1]
         key_column = self._key_column(clause)
