@@ -47,7 +47,7 @@ class Recomputation:
             frame.unpersist()
         self.kept.clear()
 
-    def answers(self, query: str, push: bool = True) -> Any:
+    def answers(self, query: str) -> Any:
         """The answers of a query: a DataFrame (params, result), both as JSON."""
         from pyspark.sql import functions as f
 
@@ -60,7 +60,7 @@ class Recomputation:
         rows = [(*demand_texts(params), *hidden) for params in self.relations.demand(query)]
         names = [f"d{n}" for n in range(len(joins.demand))]
         demand = self.spark.createDataFrame(rows, ", ".join(f"{n} string" for n in names))
-        steps = Steps(self, joins, push)
+        steps = Steps(self, joins)
         answers, columns = steps.answers(demand, names, [list(c) for c in zip(*rows, strict=True)] or None)
         params = json_list([f.col(columns[p]) for p in joins.params])
         result = f.col("shown") if joins.aggregate else json_text(f.col("element"))
