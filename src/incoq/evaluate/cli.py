@@ -122,14 +122,15 @@ def _run(evaluation: Evaluation, master: str, report_only: bool, budget: float |
     """Make the data, then take the samples while Spark is stopped, so that it does not share the cores."""
     if report_only:
         return not evaluation.left(evaluation.rows())
-    from incoq.evaluate.measure import Job, generate_workloads, measure
+    from incoq.evaluate.measure import Job, generate_workloads, lacks_data, measure
     from incoq.evaluate.rows import Row
 
     start = time.monotonic()
     with _progress() as bar:
         task = bar.add_task("starting Spark", total=None)
-        with _spark(master) as spark:
-            generate_workloads(spark, evaluation, lambda what: bar.update(task, description=what))
+        if lacks_data(evaluation):
+            with _spark(master) as spark:
+                generate_workloads(spark, evaluation, lambda what: bar.update(task, description=what))
         count, _ = evaluation.expected(evaluation.rows())
         bar.update(task, total=count, completed=0, description="samples")
 

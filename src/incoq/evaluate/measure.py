@@ -179,6 +179,16 @@ def is_beyond_limit(rows: Sequence[Row], experiment: str, mode: str, size: int) 
     )
 
 
+def lacks_data(evaluation: Evaluation) -> bool:
+    """Whether Spark has anything to do."""
+    return any(
+        not (place / "_SUCCESS").exists()
+        for experiment in evaluation.experiments
+        for size in experiment.plan(evaluation.quick).sizes
+        for place in evaluation.data(experiment, size).values()
+    )
+
+
 def generate_workloads(spark: Any, evaluation: Evaluation, note: Callable[[str], None]) -> None:
     """The data of every point, made by Spark unless they are there."""
     made: set[Path] = set()
