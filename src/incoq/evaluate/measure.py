@@ -1,7 +1,6 @@
 """What is measured, and in which order: one process at a time, until every point is known well enough.
 
-Runs go round: the first few of every point, then the next, so that a slow spell of the machine falls on all
-alike and a run that is cut short has something about everything. A point has enough runs when their
+Runs go round: the first ones of every point, then, where they differ too much, more of them. A point has enough runs when their
 standard deviation is below a tenth of their mean, between the protocol's least and most numbers of runs. A
 version that takes longer than the limit at one size is not measured at larger ones. Rows that are there are
 not measured again.
@@ -93,6 +92,14 @@ class Evaluation:
     def samples(self) -> Path:
         return self.place / "samples"
 
+    @property
+    def settings(self) -> Path:
+        return self.place / "settings.json"
+
+    @property
+    def transformations(self) -> Path:
+        return self.place / "transformations.json"
+
     def data(self, experiment: Experiment, size: int) -> dict[str, Path]:
         """Where the tables of a point lie."""
         tables = DRIVERS[experiment.driver].tables(experiment.point(size, self.quick))
@@ -114,17 +121,18 @@ class Evaluation:
         return read_rows(self.samples) if self.samples.exists() else []
 
     def left(self, rows: Sequence[Row]) -> list[Job]:
-        """The next round: runs for each point that has not enough; the second job of each counts loops."""
+        """The next round: for each point that lacks them a counted run, and as many timed ones as go together.
+
+        Experiments that take least come first, so that a run that is cut short has most of them.
+        """
         known = _by_point(rows)
         jobs = []
         for experiment, mode, size in self.points():
             here = known.get((experiment.name, mode, size), [])
             if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
                 continue
-            numbers = {row.run for row in here}
-            if numbers and 0 not in numbers:
+            if not any(row.run == 0 for row in here):
                 jobs.append(Job(experiment, mode, size, tuple((part, 0) for part in experiment.parts)))
-                continue
             runs = tuple(
                 (part, number)
                 for part in experiment.parts
@@ -134,7 +142,7 @@ class Evaluation:
                 jobs += [Job(experiment, mode, size, (run,)) for run in runs]
             elif runs:
                 jobs.append(Job(experiment, mode, size, runs))
-        return jobs
+        return sorted(jobs, key=lambda job: job.experiment.plan(self.quick).seconds)  # a stable sort
 
     def _missing(self, mode: str, here: Sequence[Row], experiment: Experiment) -> Iterator[int]:
         """The numbers of the next runs of a part."""
