@@ -1,9 +1,9 @@
 """What is measured, and in which order: one process at a time, until every point is known well enough.
 
-Runs go round: the first ones of every point, then, where they differ too much, more of them. A point has enough runs when their
-standard deviation is below a tenth of their mean, between the protocol's least and most numbers of runs. A
-version that takes longer than the limit at one size is not measured at larger ones. Rows that are there are
-not measured again.
+Runs go round: the first ones of every point, then, where they differ too much, more of them. A point has
+enough runs when their standard deviation is below a tenth of their mean, between the protocol's least and
+most numbers of runs. A version that takes longer than the limit at one size is not measured at larger ones.
+Rows that are there are not measured again.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Evaluation:
         return read_rows(self.samples) if self.samples.exists() else []
 
     def left(self, rows: Sequence[Row]) -> list[Job]:
-        """The next round: for each point that lacks them a counted run, and as many timed ones as go together.
+        """The next round: for each point a counted run and as many timed ones as go together.
 
         Experiments that take least come first, so that a run that is cut short has most of them.
         """

@@ -105,8 +105,11 @@ def summary(report: Report) -> str:
         *_table(("claim of the paper", "verdict"), [(v.claim.text, v.verdict) for v in report.verdicts]),
     ]
     for variant in peers(report.experiments, report.statistics):
-        lines += [f"{variant.experiment.title}. {variant.experiment.note} µs per operation by number of "
-                  "users; × is the time, at the largest size, over that of the filtered program.", ""]  # fmt: skip
+        lines += [
+            f"{variant.experiment.title}. {variant.experiment.note} µs per operation by number of users; × "
+            "is the time, at the largest size, over that of the filtered program.",
+            "",
+        ]
         lines += _peer_table(variant)
     return "\n".join(lines).rstrip() + "\n"
 
