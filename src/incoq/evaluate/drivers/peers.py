@@ -44,7 +44,7 @@ def world(data: Data, point: Point) -> World:
 
 def _peers(program: Any, data: Data, point: Point) -> Prepared:
     made = world(data, point)
-    peer = program.Peer(made) if hasattr(program, "Peer") else _Program(program, made)
+    peer = program.Peer(made) if hasattr(program, "Peer") else ProgramPeer(program, made)
     for celeb in range(CELEBS):
         peer.ask(celeb)
     members = {user for user, groups in enumerate(made.joined) if 0 in groups}
@@ -105,7 +105,7 @@ def _mixed(peer: Any, made: World, data: Data, members: set[int]) -> list[Step]:
     return steps
 
 
-class _Program:
+class ProgramPeer:
     """A version of the program, behind the same methods as a peer."""
 
     def __init__(self, program: Any, made: World) -> None:
