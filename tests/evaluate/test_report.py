@@ -51,9 +51,11 @@ def test_a_claim_holds_fails_or_is_undecided_by_what_was_measured() -> None:
         f.measured.partition(":")[0]: f.verdict for f in probabilistic.findings if "birthday" in f.rests_on
     }
     assert found == {
-        "iterations, original": UNMEASURED, "time, original": HOLDS, "time, incremental": HOLDS,
-        "time, filtered": FAILS,
-    }  # fmt: skip
+        "birthday, iterations, original": UNMEASURED,
+        "birthday, time, original": HOLDS,
+        "birthday, time, incremental": HOLDS,
+        "birthday, time, filtered": FAILS,
+    }
     assert probabilistic.verdict == FAILS
     (collector,) = judge([claim("The garbage collector")], statistics())
     assert collector.verdict == UNMEASURED

@@ -46,7 +46,7 @@ class Series:
     measure: str
 
     def __str__(self) -> str:
-        return f"{PARTS.get(self.part, '')}{_SHOWN[self.measure]}, {self.mode}"
+        return f"{self.experiment}, {PARTS.get(self.part, '')}{_SHOWN[self.measure]}, {self.mode}"
 
     def of(self, statistics: Statistics) -> list[Estimate]:
         return statistics.series(self.experiment, self.mode, self.part, self.measure)

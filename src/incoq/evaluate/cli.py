@@ -244,8 +244,11 @@ def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
             "figures to rely on."
         )
     if not finished:
-        left = evaluation.left(evaluation.rows())
-        lines.append(f"Not finished: {len(left):,} points have fewer runs than the protocol asks for.")
+        left = {(job.experiment.name, job.mode, job.size) for job in evaluation.left(evaluation.rows())}
+        points = sum(1 for _ in evaluation.points())
+        lines.append(
+            f"Not finished: {len(left):,} of {points:,} points have fewer runs than the protocol asks for."
+        )
     others = [e.name for e in EXPERIMENTS if e not in evaluation.experiments]
     if others:
         lines.append(f"Experiments left out: {', '.join(others)}.")

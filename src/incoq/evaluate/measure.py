@@ -131,7 +131,9 @@ class Evaluation:
             here = known.get((experiment.name, mode, size), [])
             if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
                 continue
-            if not any(row.run == 0 for row in here):
+            if mode not in THREADED and not any(
+                row.run == 0 for row in here
+            ):  # no loops of Python's in those
                 jobs.append(Job(experiment, mode, size, tuple((part, 0) for part in experiment.parts)))
             runs = tuple(
                 (part, number)
@@ -166,7 +168,8 @@ class Evaluation:
             here = known.get((experiment.name, mode, size), [])
             if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
                 continue
-            more = max(0, (self.runs(mode).least + 1) * len(experiment.parts) - len(here))
+            each_part = self.runs(mode).least + (mode not in THREADED)  # and a counted one
+            more = max(0, each_part * len(experiment.parts) - len(here))
             times = walls.get((experiment.name, mode))
             each = statistics.mean(times) if times else experiment.plan(self.quick).seconds
             count, total = count + more, total + more * each
