@@ -55,6 +55,8 @@ def build_support(
     supply: NameSupply,
     tracks_lists: bool,
     switch_classes: bool = False,
+    reenters: bool = False,
+    batches: bool = False,
     plain_sets: Collection[str] = (),
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
@@ -65,11 +67,13 @@ def build_support(
     }
     weak = any(q.keep.policy == "weak" for q in plan.queries)
     prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
+    prelude += _prelude("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
     renderer = EventRenderer(
-        plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, plain_sets=plain_sets
-    )
+        plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, reenters=reenters,
+        batch=support.batch if batches else None, plain_sets=plain_sets,
+    )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -185,6 +189,8 @@ def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: s
     made = [*events.functions, *asking.functions]
     code: list[ast.expr] = [name(s.name) for s in made if isinstance(s, ast.FunctionDef)]
     containers = dict.fromkeys([maintained, *(events.support.names[c] for c in ("Set", "Dict", "List"))])
+    if events.batch is not None:
+        containers[events.support.Batch] = None
     for container in containers:
         code.append(ast.Starred(quote_expr("vars(C).values()", C=container), ast.Load()))
     structures: list[ast.expr] = [name(structure) for structure in events.structures()]
@@ -367,6 +373,11 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
         "        delattr(o, attribute)\n",
         SETTERS=setters, DELETERS=deleters, TABLE=table, REMOVAL=removal, SET=set_any, DELETE=delete_any,
     )  # fmt: skip
+    if renderer.batch is not None:
+        code += quote(
+            "BATCH.setters, BATCH.deleters = SETTERS, DELETERS", BATCH=renderer.batch, SETTERS=setters,
+            DELETERS=deleters,
+        )  # fmt: skip
     code[0].after_definition = True  # type: ignore[attr-defined]
     return set_any, delete_any, code
 
@@ -458,6 +469,12 @@ class _Asking:
         asked = self.events.asked.get(query.name)
         if asked is not None:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
+        first: list[ast.stmt] = []
+        if self.events.reenters:
+            first = quote(
+                "if BUSY:\n    raise ASKED()", BUSY=self.support.BUSY, ASKED=self.support.asked_within
+            )
+        first += self.events.settling_batch()
         kept = self._kept(query, rest, holes)
         slow = self.supply.fresh(f"find_{query.name}") if kept else ask
         lost: list[ast.stmt] = []
@@ -465,6 +482,7 @@ class _Asking:
             lost = quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
         body = quote(
             "def SLOW():\n"
+            "    FIRST\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    AGAIN\n"
             "    FIND\n"
@@ -473,23 +491,31 @@ class _Asking:
             FIND=find,
             SLOW=slow,
             AGAIN=lost,
+            FIRST=[] if kept else first,
             ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,
         )  # fmt: skip
         if kept:
             found = ast.Call(name(slow), [name(p) for p in params], [])
-            body = [*body, *quote("def ASK():\n    KEPT\n    return FOUND", KEPT=kept, FOUND=found, **holes)]
+            body += quote(
+                "def ASK():\n    FIRST\n    KEPT\n    return FOUND",
+                FIRST=first,
+                KEPT=kept,
+                FOUND=found,
+                **holes,
+            )
         again = ast.Call(name(ask), [name(p) for p in params], [])
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         noted = self._note(query, key, holes)
         begun = quote("if A is None:\n    BEGIN\nNOTED", BEGIN=begin, NOTED=noted, **holes)
         body += quote(
-            "def KEEP():\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
-            BEGUN=self.events.whole(begun), **holes,
+            "def KEEP():\n    SETTLED\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
+            BEGUN=self.events.whole(begun), SETTLED=self.events.settling_batch(), **holes,
         )  # fmt: skip
         body += quote(
-            "def DROP():\n    AGAIN\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
+            "def DROP():\n    SETTLED\n    AGAIN\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
             OVER=self.events.whole(self._over(query, end, key)),
+            SETTLED=self.events.settling_batch(),
             AGAIN=lost,
             **holes,
         )
@@ -498,7 +524,7 @@ class _Asking:
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
-        if kept and not params:
+        if kept and not params and not first:
             answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
             text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
             self.at_once[query.name] = f"({ast.unparse(text)})"

@@ -18,7 +18,8 @@ WAYS_OUT = {  # what to do about a fault that only the run shows
     "IQ303": "give its class a `__hash__`, or use `@dataclass(eq=False)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
-    "IQ307": "let the exception end the program, or use `--mode filtered`",
+    "IQ308": "neither update nor ask in operators and finalizers; let threads take turns by a lock",
+    "IQ307": "let the exception end the program, or use `--mode filtered` (the default)",
 }
 
 
@@ -68,6 +69,21 @@ def skipped(error: Exception) -> bool:
 def forget(*objects: Any) -> None:
     """An exception has ended an update half-way: what is maintained is computed anew when it is asked for.
     The compiler writes this function; `objects` may be in no structure now."""
+
+
+BUSY: list[bool] = []  # an update is being maintained, or an answer computed
+
+
+def reentered() -> IncoqRuntimeError:
+    """The error for an update in the midst of another one: by an operator, a finalizer or another thread. It
+    is remembered, too, since nobody sees what a finalizer raises."""
+    refuse("IQ308", "an update was made while another one was maintained")
+    return REFUSED[-1]
+
+
+def asked_within() -> IncoqRuntimeError:
+    """The error for a question in the midst of an update."""
+    return IncoqRuntimeError("IQ308", "a query was asked while an update was maintained")
 
 
 LOST: list[Any] = []  # what the program demanded itself and an exception made forgotten
@@ -334,7 +350,7 @@ class List(list[Any]):
 
     `_counts_` says how often it holds each element, from when a query first looks into it until it changes
     unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is
-    true.
+    true. A class of the program that is derived from `list` may have methods of any other name.
     """
 
     __hash__ = unhashable  # type: ignore[assignment]
@@ -660,6 +676,21 @@ def watchable(v: Any) -> bool:
 
 
 HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
+
+
+def has_hash(v: Any) -> bool:
+    """Can an updated object be a key? One that never can is none of a query's; one that only lacks a field
+    which its hash reads would be missed by indices."""
+    try:
+        hash(v)
+    except TypeError:
+        return False
+    except AttributeError:
+        refuse("IQ303", f"a field of a {v.__class__.__name__} is set before its hash can be told")
+        return False
+    if v.__class__.__hash__ is object.__hash__:
+        HASHABLE.add(v.__class__)
+    return True
 
 
 def keyable(v: Any) -> bool:

@@ -24,7 +24,7 @@ from incoq.codegen.kept_answers import Form, form_of, step_of, value_of
 from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.merge_blocks import merge_blocks
-from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
+from incoq.codegen.quote import Filling, Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import NO_FIXED, Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.event_costs import event_cost
@@ -67,6 +67,8 @@ class EventRenderer:
     adopt: str | None = None
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
+    batch: str | None = None  # what holds the updates that wait, in a program with batches
+    reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
 
@@ -356,7 +358,29 @@ class EventRenderer:
         if not self.plan.invariants or not work:
             return work
         call = ast.Expr(ast.Call(name(self.support.forget), [name(o) for o in objects], []))
-        return quote("try:\n    WORK\nexcept BaseException:\n    CALL\n    raise", WORK=work, CALL=[call])
+        holes: Holes = {"WORK": work, "CALL": [call]}
+        handled = "try:\n    WORK\nexcept BaseException:\n    CALL\n    raise"
+        if not self.reenters:
+            return quote(handled, **holes)
+        return quote(
+            f"if BUSY:\n    raise REENTERED()\nBUSY.append(True)\n{handled}\nfinally:\n    BUSY.clear()",
+            BUSY=self.support.BUSY, REENTERED=self.support.reentered, **holes,
+        )  # fmt: skip
+
+    def waiting(self, note: str, change: list[ast.stmt], **holes: Filling) -> list[ast.stmt]:
+        """In a program with batches: while one is open, an update is noted and done, no more."""
+        if self.batch is None:
+            return []
+        return quote(
+            f"if BATCH.is_open:\n    BATCH.{note}\n    CHANGE\n    return", BATCH=self.batch, CHANGE=change,
+            **holes,
+        )  # fmt: skip
+
+    def settling_batch(self) -> list[ast.stmt]:
+        """In a program with batches: what waits is maintained before whatever follows."""
+        if self.batch is None:
+            return []
+        return quote("if BATCH.is_open:\n    BATCH.settle()", BATCH=self.batch)
 
     def forgetting(self, kept: Sequence[tuple[str, str, str]] = ()) -> list[ast.stmt]:
         """What becomes of everything maintained when an exception ends an update half-way (`whole`).
@@ -590,8 +614,14 @@ class EventRenderer:
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
         guard = self._entry_guard(dependents, name(receiver))
+        if guard is None:  # of an object that cannot be a key nothing is kept
+            guard = quote_expr(
+                "O.__class__ in HASHABLE or HAS_HASH(O)", HASHABLE=self.support.HASHABLE,
+                HAS_HASH=self.support.has_hash, **holes,
+            )  # fmt: skip
         present = quote_expr("OLD is not MISSING", **holes)
         work = [
+            *self.waiting("note_field(O, F)", assign, **holes),
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
             *_branch(present, trial if lose else [], []),
@@ -606,7 +636,7 @@ class EventRenderer:
                 receiver,
             ),
         ]
-        if guard is not None and field_name not in self.plan.class_fields:
+        if self._entry_tags(dependents) and field_name not in self.plan.class_fields:
             self.guards[field_name] = self._names_of(dependents)
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
@@ -627,6 +657,7 @@ class EventRenderer:
             "ERROR": self.renderer.supply_local("error"),
         }
         work = [
+            *self.waiting("note_field(O, F)", remove, **holes),
             *quote("FAULT = None", **failed),
             *read,
             *self.whole(
@@ -706,13 +737,15 @@ class EventRenderer:
     def _guarded(
         self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt], may_raise: bool = True
     ) -> list[ast.stmt]:
-        """Do the work where the guard holds; an object that cannot be a key is in no tag set."""
+        """Do the work where the guard holds; an object that cannot be a key is in no tag set, nor is one
+        whose hash reads a field that it does not have yet."""
         if guard is None:
             return work
         if not may_raise:
             return [ast.If(guard, work, otherwise)]
         return quote(
-            "try:\n    T = GUARD\nexcept TypeError:\n    T = False\nif T:\n    WORK\nelse:\n    OTHERWISE",
+            "try:\n    T = GUARD\nexcept (TypeError, AttributeError):\n    T = False\n"
+            "if T:\n    WORK\nelse:\n    OTHERWISE",
             T=self.renderer.supply_local("tagged"), GUARD=guard, WORK=work, OTHERWISE=otherwise,
         )  # fmt: skip
 
@@ -747,6 +780,8 @@ class EventRenderer:
         ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        grow = [*self.waiting("note_element(S, X)", add, **holes), *grow]
+        shrink = [*self.waiting("note_element(S, X)", discard, **holes), *shrink]
         if self.switches:  # no class is derived from `Set`
             return self._switched_methods(grow, shrink, holes)
         return {
@@ -798,6 +833,9 @@ class EventRenderer:
         ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        noted = "note_element(S, X)"
+        grow = [*self.waiting(noted, quote("ADD(S, X)", **holes), **holes), *grow]
+        shrink = [*self.waiting(noted, quote("DISCARD(S, X)", **holes), **holes), *shrink]
         return self._switched_methods(grow, shrink, holes)
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
@@ -912,8 +950,8 @@ class EventRenderer:
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
         return {
-            "__setitem__": self._guarded(guard, change, store, False),
-            "__delitem__": self._guarded(guard, gone, delete, False),
+            "__setitem__": [*self.settling_batch(), *self._guarded(guard, change, store, False)],
+            "__delitem__": [*self.settling_batch(), *self._guarded(guard, gone, delete, False)],
         }
 
     # -- lists ------------------------------------------------------------------------------------
@@ -932,7 +970,7 @@ class EventRenderer:
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
             "INSERT": self.support.list_insert, "POP": self.support.list_pop,
-            "KEYABLE": self.support.keyable, "STORED": self.support.stored, "FORGET": self.support.forget,
+            "KEYABLE": self.support.keyable, "STORED": self.support.stored,
         }  # fmt: skip
         insert, pop = quote("INSERT(S, AT, X)", **holes), quote("POP(S, AT)", **holes)
         before = self._run(self._before(again, False, True), repeated, False)
@@ -957,14 +995,23 @@ class EventRenderer:
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
         change = (
             "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\n"
-            "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    FORGET(S)\n    raise"
+            "try:\n    WHOLE\nexcept BaseException:\n    S._counts_ = None\n    raise"
         )
         methods = {
-            method: quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes)
+            method: [
+                *self.settling_batch(),
+                *quote(
+                    change,
+                    MATTERS=matters,
+                    PLAINLY=plainly,
+                    WHOLE=self.whole([*work, *self.settled()], source),
+                    **holes,
+                ),
+            ]
             for method, plainly, work in (("_put_", insert, grown), ("_take_", pop, shrunk))
         }
         seen = "if not GUARD:\n    S._counts_ = None\n    return False\nreturn True"
-        methods["_seen_"] = quote(seen, GUARD=guard, **holes)
+        methods["_seen_"] = [*self.settling_batch(), *quote(seen, GUARD=guard, **holes)]
         return methods
 
     def _known_guard(self, dependents: list[Dependent], source: str) -> ast.expr:

@@ -17,7 +17,7 @@ would be dead is never made.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -25,14 +25,16 @@ from incoq.invariants.choose_strategy import choose_strategy
 from incoq.invariants.define_joins import define_joins
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
-from incoq.ir.covers import Access, Cover
+from incoq.ir.covers import Access, Cover, Covers
 from incoq.ir.invariants import Block, Choice, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
 from incoq.names import NameSupply
-from incoq.planning.find_covers import Problem, find_covers, occurrence
+from incoq.planning.find_covers import Order, Problem, find_covers, occurrence
 
 NESTED = (Kind.VALUE, Kind.ANSWER)
+
+Orders = Callable[[Problem], Order | None]
 
 
 def define_invariants(
@@ -43,15 +45,17 @@ def define_invariants(
     without: frozenset[str] = frozenset(),
     only_adds: bool = False,
     fixed: Collection[str] = (),
+    orders: Orders | None = None,
 ) -> Plan:
-    """All invariants of all queries, each after those it depends on."""
+    """All invariants of all queries, each after those it depends on; `orders` says in which order a block is
+    to visit its clauses, where the cheapest order is not wanted."""
     counting = "counts" not in without
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
     choices: list[Choice] = []
 
     def definer(names: NameSupply, shared: dict[object, Invariant]) -> Definer:
-        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds)
+        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds, orders)
 
     for query in queries:
         if mode == "filtered" and strategy in ("join", "auto"):
@@ -78,6 +82,7 @@ class Definer:
     shared: dict[object, Invariant]
     without: frozenset[str]
     only_adds: bool = False
+    orders: Orders | None = None
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
     projections: dict[tuple[int, str], Invariant] = field(default_factory=dict)
@@ -103,6 +108,10 @@ class Definer:
             access=tuple(access.items()),
         )  # fmt: skip
         return [*self.made, *needs, result]
+
+    def covers(self, problem: Problem) -> Covers:
+        """The order in which a block visits its clauses: the cheapest, if none is given."""
+        return find_covers(problem, self.orders(problem) if self.orders is not None else None)
 
     def counted(self) -> bool:
         """Does the answer count how many combinations give an element?"""
@@ -130,7 +139,7 @@ class Definer:
                 self.query.selectors, self.filtered, nested=self.query.nested,
                 fixed=frozenset(self.query.fixed),
             )  # fmt: skip
-            covers = find_covers(problem)
+            covers = self.covers(problem)
             blocks.append(Block(position, covers, self._guards(index, covers.best)))
             for step in covers.best.steps:
                 if step.access is Access.LOOKUP:
@@ -321,7 +330,7 @@ class Definer:
             problem = Problem(
                 clauses, self._bound(clause), frozenset({index}), filtered=self.filtered, indexed=False
             )
-            blocks.append(Block(index, find_covers(problem)))
+            blocks.append(Block(index, self.covers(problem)))
         invariant = Invariant(
             self.names.fresh(name), store, head, key, clauses, (), counted, self.query.name, tuple(blocks),
             depth=depth, sets_only=sets_only,

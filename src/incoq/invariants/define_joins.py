@@ -20,7 +20,7 @@ from incoq.invariants.join_stages import Stages, kept_variables
 from incoq.ir.covers import Access
 from incoq.ir.invariants import Block, Guard, Invariant, Store
 from incoq.ir.relational import MEMBER, Clause, Kind, Relation, RelationalQuery, Test
-from incoq.planning.find_covers import Problem, find_covers
+from incoq.planning.find_covers import Problem
 
 if TYPE_CHECKING:
     from incoq.invariants.define_invariants import Definer
@@ -92,7 +92,7 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
                 query.selectors,
                 filtered=True, indexed=False, demanded=demanded, fields=fields,
             )  # fmt: skip
-            covers = find_covers(problem)
+            covers = definer.covers(problem)
             own: Look = {
                 (s.clause, s.key): index(s.key) for s in covers.best.steps if s.access is Access.LOOKUP
             }

@@ -44,15 +44,36 @@ class Problem:
     fields: frozenset[tuple[str, str]] = frozenset()  # (o, x) where some field of o is x
 
 
-def find_covers(problem: Problem) -> Covers:
-    """Search for the cheapest cover."""
+Order = tuple[int, ...]
+
+
+def find_covers(problem: Problem, order: Order | None = None) -> Covers:
+    """Search for the cheapest cover, or take the one that visits the clauses in a given order."""
     search = _Search(problem)
+    if order is not None:
+        cover = search.follow(order)
+        return Covers(cover, (cover,), False)
     search.run()
     assert search.found, "a well-formed query has a cover: demand first, then forward"
     ordered = sorted(
         search.found, key=lambda c: (c.rank, _nested(problem, c), _scans(problem, c), -_columns_known(c))
     )
     return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
+
+
+def legal_orders(problem: Problem) -> Iterator[Order]:
+    """All orders in which the clauses can be visited, each by an access whose source columns are bound."""
+    search = _Search(problem)
+
+    def grow(order: Order, remaining: tuple[int, ...], bound: frozenset[str]) -> Iterator[Order]:
+        if not remaining:
+            yield order
+        for index in remaining:
+            if search.access(index, bound) is not None:
+                rest = tuple(i for i in remaining if i != index)
+                yield from grow((*order, index), rest, bound | set(problem.clauses[index].args))
+
+    yield from grow((), search.clauses(), problem.bound)
 
 
 def _columns_known(cover: Cover) -> int:
@@ -92,8 +113,23 @@ class _Search:
             for variable in clause.args:
                 self.users.setdefault(variable, set()).add(index)
 
+    def clauses(self) -> tuple[int, ...]:
+        """What is to be covered."""
+        return tuple(i for i in range(len(self.problem.clauses)) if i not in self.problem.skip)
+
+    def follow(self, order: Order) -> Cover:
+        """The cover that visits the clauses in that order, which is legal."""
+        assert sorted(order) == list(self.clauses()), order
+        bound, cover = set(self.problem.bound), Cover((), Cost())
+        for index in order:
+            step = self.access(index, bound)
+            assert step is not None, (order, index)
+            cover = _extend(cover, step)
+            self._bind(index, bound)
+        return cover
+
     def run(self) -> None:
-        remaining = tuple(i for i in range(len(self.problem.clauses)) if i not in self.problem.skip)
+        remaining = self.clauses()
         self._grow(remaining, set(self.problem.bound), Cover((), Cost()), set(remaining))
 
     def _grow(self, remaining: tuple[int, ...], bound: set[str], cover: Cover, fresh: set[int]) -> None:
@@ -140,7 +176,7 @@ class _Search:
             for index in remaining:
                 if index in fresh:
                     fresh.discard(index)
-                    step = self._access(index, bound)
+                    step = self.access(index, bound)
                     if step is not None and step.factor is None:
                         fresh |= self._bind(index, bound)
                         cover = _extend(cover, step)
@@ -151,12 +187,12 @@ class _Search:
         return remaining, cover
 
     def _candidates(self, remaining: Sequence[int], bound: Collection[str]) -> Iterator[Step]:
-        steps = [s for i in remaining if (s := self._access(i, bound)) is not None]
+        steps = [s for i in remaining if (s := self.access(i, bound)) is not None]
         connected = [s for s in steps if s.key]
         chosen = connected or steps
         yield from sorted(chosen, key=lambda s: (s.factor.size if s.factor else Size.ONE, s.clause))
 
-    def _access(self, index: int, bound: Collection[str]) -> Step | None:
+    def access(self, index: int, bound: Collection[str]) -> Step | None:
         """The cheapest way to visit a clause now."""
         args = self.problem.clauses[index].args
         key = tuple([i for i, v in enumerate(args) if v in bound])

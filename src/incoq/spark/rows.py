@@ -1,4 +1,4 @@
-"""Python on Arrow batches, for what Spark's expressions do not say: conditions, results, patterns, aggregates.
+"""Python on Arrow batches, for what Spark's expressions do not say: conditions, patterns, aggregates.
 
 A condition may read what no clause binds: a field behind a short-circuit, whether a set holds something, how
 long it is. Joins put that into the row (a *fact*), and an id of the row finds it there; an id that is asked
