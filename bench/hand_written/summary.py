@@ -25,7 +25,9 @@ def tables(found: list[Figures]) -> Iterator[str]:
         ("Queries that were asked before", {"query"}, (), None),
         ("Updates of what demand reaches", {"tagged"}, (), None),
     ):
-        columns = [v for v in (*versions, "filtered", "join", "auto") if any(v in _versions(f) for f in found)]
+        columns = [
+            v for v in (*versions, "filtered", "join", "auto") if any(v in _versions(f) for f in found)
+        ]
         yield f"### {title}\n"
         yield _table(found, kinds, columns, limit)
     for title, key, show in (
@@ -60,7 +62,9 @@ def _table(found: list[Figures], kinds: set[str], columns: list[str], limit: flo
 
 
 def _amounts(found: list[Figures], key: str, show: Callable[[Any], str]) -> str:
-    columns = [c for c in (HAND, "incremental", "filtered", "join", "auto") if any(c in f[key] for f in found)]
+    columns = [
+        c for c in (HAND, "incremental", "filtered", "join", "auto") if any(c in f[key] for f in found)
+    ]
     lines = [
         "| program | " + " | ".join(SHOWN.get(c, c) for c in columns) + " |",
         "|---|" + "--:|" * len(columns),
