@@ -1,4 +1,4 @@
-"""Print the figures that `bench.hand_written --json` wrote as the tables of docs/speed.md, each with its limit.
+"""Print what `bench.hand_written --json` wrote as the tables of docs/speed.md, each figure with its limit.
 
 python -m bench.hand_written.summary FIGURES.json...
 """
@@ -17,7 +17,7 @@ Figures = dict[str, Any]
 
 
 def tables(found: list[Figures]) -> Iterator[str]:
-    """Mixed work, updates that concern nobody, demand, space: medians with quartiles, as ratios to by hand."""
+    """Mixed work, updates that concern nobody, demand, space: medians with quartiles, by hand being 1."""
     for title, kinds, versions, limit in (
         ("Mixed: half queries, half random updates", {"mixed"}, (NAIVE, REQUERY, "incremental"), 1.3),
         ("Updates of what no demand reaches", {"untagged"}, (), 1.2),
