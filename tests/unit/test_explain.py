@@ -93,7 +93,7 @@ def test_a_search_that_the_budget_cut_says_so() -> None:
     assert cut
     assert all("the search budget ended" in u["why"] for u in cut)
     assert "the search budget ended" in " ".join(
-        explain_text(incoq.compile_source(MANY)).replace("\n", " ").split()
+        explain_text(incoq.compile_source(MANY, strategy="tags")).replace("\n", " ").split()
     )
 
 
