@@ -1289,7 +1289,7 @@ class EventRenderer:
             body = self.renderer.block(invariant, block, event, change)
             cost, clause = block.covers.best.cost, invariant.clauses[block.clause]
             shown = ", ".join(clause.args)
-            found += commented(body, f"{invariant.name} where {clause.relation} turns ({shown}): O({cost})")
+            found += commented(body, f"{invariant.name} for {clause.relation} := ({shown}): O({cost})")
         return found
 
     def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:
