@@ -14,6 +14,7 @@ class Outcome:
     limit: str  # "0 differences"
     failures: tuple[str, ...] = ()
     details: tuple[str, ...] = ()  # lines for whoever wants more than the table: printed, not recorded
+    rows: tuple[tuple[str, ...], ...] = ()  # a table of its own for the page, its heads first
 
     @property
     def passed(self) -> bool:

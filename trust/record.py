@@ -33,6 +33,7 @@ def write(outcomes: list[tuple[Outcome, float, int]]) -> None:
             "failures": len(outcome.failures),
             "seconds": round(seconds),
             "seed": seed,
+            **({"rows": outcome.rows} if outcome.rows else {}),
         }
     ordered = {gate.name: figures[gate.name] for gate in GATES if gate.name in figures}
     FIGURES.write_text(json.dumps(ordered, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -53,4 +54,9 @@ def table(figures: Figures) -> str:
         if (row := figures.get(gate.name)) is not None:
             verdict = f"{row['failures']} failed" if row["failures"] else "holds"
             rows.append(f"| `{gate.name}` | {gate.subject} | {row['figure']} | {row['limit']} | {verdict} |")
+    for gate in GATES:
+        if (own := figures.get(gate.name, {}).get("rows")) is not None:
+            head, *rest = own
+            rows += ["", f"`{gate.name}`, one by one:", ""]
+            rows += ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rest)]
     return "\n".join(rows) + "\n"

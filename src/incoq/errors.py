@@ -17,6 +17,10 @@ CODES: dict[str, tuple[str, str]] = {
     "IQ103": ("the file is not UTF-8 text (or what its coding cookie says)", "save it as UTF-8"),
     "IQ104": ("the program nests deeper than the compiler follows", "split the expression into several"),
     "IQ105": ("the output cannot be written", "check the place given with -o and its permissions"),
+    "IQ106": (
+        "a query has more clauses than the compiler takes",
+        "split it into several queries; at most 120 memberships and fields of one query are compiled",
+    ),
     "IQ200": (
         "a query's body is not one return of a query",
         "write the body as one `return {... for ... if ...}`; a loop that collects is such a comprehension",

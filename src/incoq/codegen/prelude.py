@@ -66,9 +66,9 @@ def skipped(error: Exception) -> bool:
     return False
 
 
-def forget(receiver: Any = None, field: str = "") -> None:
+def forget(*assigned: tuple[Any, str]) -> None:
     """An exception has ended an update half-way: what is maintained is computed anew when it is asked for.
-    The compiler writes this function; the receiver of an assignment may be in no structure now."""
+    The compiler writes this function; `assigned` are objects and fields that may be in no index now."""
 
 
 BUSY: list[bool] = []  # an update is being maintained, or an answer computed
@@ -562,6 +562,16 @@ def through(function: Any) -> Any:
 
 
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
+UNMADE: set[str] = set()  # names of sets that the program has not made yet
+
+
+def made(*names: str) -> None:
+    """Raise, as Python does, for a query that reads a set which is not there yet."""
+    for name in names:
+        if name in UNMADE:
+            raise NameError(f"name {name!r} is not defined")
+
+
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
 
@@ -668,6 +678,21 @@ def watchable(v: Any) -> bool:
 HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
 
 
+def has_hash(v: Any) -> bool:
+    """Can an updated object be a key? One that never can is none of a query's; one that only lacks a field
+    which its hash reads would be missed by indices."""
+    try:
+        hash(v)
+    except TypeError:
+        return False
+    except AttributeError:
+        refuse("IQ303", f"a field of a {v.__class__.__name__} is set before its hash can be told")
+        return False
+    if v.__class__.__hash__ is object.__hash__:
+        HASHABLE.add(v.__class__)
+    return True
+
+
 def keyable(v: Any) -> bool:
     """Can `v` be a key? What cannot is refused."""
     try:
@@ -751,9 +776,7 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, containers by identity, in tuples too."""
     if a is b:
         return True
-    if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
-        return False
-    if a.__class__ is b.__class__ and a.__class__ in SCALARS:
+    if a.__class__ in COMPARED and b.__class__ in COMPARED:
         return bool(a == b)
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
@@ -761,15 +784,15 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     for cls in (a.__class__, b.__class__):
         if cls.__eq__ is object.__eq__:
-            DISTINCT.add(cls)
+            COMPARED.add(cls)
     try:
         return bool(a == b)
     except SKIPPED:
         return False
 
 
-SCALARS = {int, float, str, bytes, bool}
-DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
+# Classes whose values `==` compares as keys are: of numbers and texts, or equal to nothing but themselves.
+COMPARED = {int, float, str, bytes, bool}
 
 
 def equal(a: Any, b: Any) -> bool:

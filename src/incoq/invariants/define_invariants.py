@@ -137,6 +137,7 @@ class Definer:
             problem = Problem(
                 clauses, self._bound(clauses[position]), frozenset({position}), self.query.facts,
                 self.query.selectors, self.filtered, nested=self.query.nested,
+                fixed=frozenset(self.query.fixed),
             )  # fmt: skip
             covers = self.covers(problem)
             blocks.append(Block(position, covers, self._guards(index, covers.best)))
@@ -187,7 +188,7 @@ class Definer:
         for variable in dict.fromkeys(clause.args[1:]):
             incoming = self.graph.incoming(variable)
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
-            if self._watches_content(variable):
+            if self.watches_content(variable):
                 continue  # such a tag holds sets only, and tells nothing of other values
             if "guards" in self.without:
                 implied = False
@@ -256,11 +257,11 @@ class Definer:
             self.projections[key] = self.make(
                 plain + number if several else plain, Store.TAG, (edge.target,), 1,
                 clauses, True, depth=self.graph.depth[edge.target],
-                sets_only=self._watches_content(edge.target),
+                sets_only=self.watches_content(edge.target),
             )  # fmt: skip
         return self.projections[key]
 
-    def _watches_content(self, variable: str) -> bool:
+    def watches_content(self, variable: str) -> bool:
         """Is a variable only of interest where its value is a set?"""
         uses = [c for c in self.query.clauses if variable in c.source or (c.watch and variable in c.args[:1])]
         return bool(uses) and all(c.relation.kind is Kind.CONTENT for c in uses)
@@ -289,11 +290,11 @@ class Definer:
             depth = self.graph.depth[clause.args[0]] + 1
             identity = (self.query.name, clause_index, key)
         else:
-            identity = (clause.relation, _shape(clause), key, self._watches_content(clause.args[-1]))
+            identity = (clause.relation, _shape(clause), key, self.watches_content(clause.args[-1]))
         if identity not in self.shared:
             clauses = (*clauses[:-1], _joined(clauses[-1]))
             bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
-            sets_only = len(by) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
+            sets_only = len(by) == 1 and len(bound_by) == 1 and self.watches_content(head[0])
             self.shared[identity] = self.make(
                 name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only
             )

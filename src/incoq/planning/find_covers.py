@@ -38,6 +38,7 @@ class Problem:
     selectors: tuple[tuple[str, str], ...] = ()
     filtered: bool = False
     indexed: bool = True  # auxiliary values are maintained without indices of their own
+    fixed: frozenset[str] = frozenset()  # global sets that never are others
     nested: bool = False  # part of another query, which demands as much as its own sets hold
     demanded: frozenset[str] = frozenset()  # variables of demand, and what fields give of them
     fields: frozenset[tuple[str, str]] = frozenset()  # (o, x) where some field of o is x
@@ -54,7 +55,9 @@ def find_covers(problem: Problem, order: Order | None = None) -> Covers:
         return Covers(cover, (cover,), False)
     search.run()
     assert search.found, "a well-formed query has a cover: demand first, then forward"
-    ordered = sorted(search.found, key=lambda c: (c.rank, _nested(problem, c), -_columns_known(c)))
+    ordered = sorted(
+        search.found, key=lambda c: (c.rank, _nested(problem, c), _scans(problem, c), -_columns_known(c))
+    )
     return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
 
 
@@ -84,6 +87,15 @@ def _nested(problem: Problem, cover: Cover) -> int:
     nested = (Kind.VALUE, Kind.ANSWER)
     return sum(
         s.access is Access.LOOKUP and problem.clauses[s.clause].relation.kind in nested for s in cover.steps
+    )
+
+
+def _scans(problem: Problem, cover: Cover) -> int:
+    """Of covers that cost alike: how often it goes through the whole of a relation that a fixed set is."""
+    return sum(
+        s.access is Access.SCAN and problem.clauses[s.clause].args[0] in problem.fixed
+        for s in cover.steps
+        if problem.clauses[s.clause].args
     )
 
 
@@ -238,11 +250,16 @@ class _Search:
         return None
 
     def _join_factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> Factor:
-        """What is joined to a value: few combinations of demand, some more where a field has that value, but
-        many where other sets are joined too."""
+        """What is joined to a value: one combination where fields of it tell the rest, few where demand
+        does, some more where a field has that value, but many where other sets are joined too."""
         clause, problem = self.problem.clauses[index], self.problem
         text = f"#{clause.relation.name}{{{_values(clause, key)}}}"
         known = {clause.args[i] for i in key}
+        told = set(known)
+        for _ in problem.fields:
+            told |= {target for source, target in problem.fields if source in told}
+        if {clause.args[i] for i in new} <= told:
+            return Factor(text, Size.ONE)  # fields tell all of it
         others = {clause.args[i] for i in new} - problem.demanded
         if not others:
             return Factor(text, Size.SMALL)

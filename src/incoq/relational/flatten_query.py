@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from incoq.errors import CompileError
 from incoq.frontend.pure import PURE_MODULES
 from incoq.ir import expressions
-from incoq.ir.expressions import Expr, clone, name, names_in, substitute
+from incoq.ir.expressions import Expr, name, names_in, shallow, substitute
 from incoq.ir.objects import (
     Condition,
     Membership,
@@ -285,7 +285,7 @@ class _Flattener:
                 self._watch_content(variable)
                 return ast.Call(node.func, [live], [])
             case _:
-                copied = clone(node)
+                copied = shallow(node)  # its parts are lowered one by one
                 for key, value in ast.iter_fields(node):
                     if key == "func" and isinstance(value, ast.Attribute):
                         if selector_root(value.value) is not None:

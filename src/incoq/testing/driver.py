@@ -194,22 +194,22 @@ class TimedOut(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Fail what takes too long (in the main thread of systems that have alarms)."""
+    """Fail what takes too many seconds of CPU (in the main thread of systems that have alarms)."""
 
     def stop(*_: Any) -> None:
         raise TimedOut(f"not done after {seconds} seconds")
 
     try:
-        previous = signal.signal(signal.SIGALRM, stop)
+        previous = signal.signal(signal.SIGPROF, stop)
     except (AttributeError, ValueError):
         yield
         return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 class Shrinker:

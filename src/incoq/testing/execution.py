@@ -135,7 +135,20 @@ class Execution:
         except oracle.NotWellFormed as error:
             raise Refused("not well-formed", str(error)) from None
         self.asked = {q.name: Asked(q, references[q.name]) for q in program.queries}
+        self.live.update({f"seen_{name}": self.seen(asked) for name, asked in self.asked.items()})
         self.evaluate = self.evaluator()
+
+    def seen(self, asked: Asked) -> Callable[..., None]:
+        """What a program calls with an answer in the middle of an update: it must be right there and then."""
+
+        def check(answer: Any, *args: Any) -> None:
+            expected = set(asked.reference.bag(*args))
+            if set(map(without_nan, answer)) != set(map(without_nan, expected)):
+                raise Failure(
+                    "answer", f"{asked.spec.name}{show(args)} is {show(answer)}, not {show(expected)}"
+                )
+
+        return check
 
     def load_compiled(self, text: str, mode: str, strategy: str) -> tuple[dict[str, Any], Any]:
         """Compile the text and execute what came out."""
@@ -561,7 +574,7 @@ def same_content(real: Any, copy: Any) -> bool:
         return (
             isinstance(real, dict)
             and list(real) == list(copy)
-            and all(real[k] is copy[k] or (type(copy[k]) is float and real[k] == copy[k]) for k in copy)
+            and all(oracle.same_key(real[k], copy[k]) for k in copy)
         )
     return isinstance(real, set) and set(real) == copy
 
