@@ -95,15 +95,33 @@ UPDATES = (
     "assign", "assign_equal", "delete", "replace", "add", "discard", "pop", "join", "put", "drop", "append",
     "item", "part", "remove",
 )  # fmt: skip
+BATCHED = (
+    PROGRAM.replace("import Set, query", "import Set, batch, query")
+    + """
+def batched(a, b, group, m):
+    with batch():
+        a.key = Key(7)
+        b.keys.add(Key(1))
+        a.keys.discard(Key(2))
+        a.key = Key(8)
+        del b.key
+        group.discard(a)
+"""
+)
 OPERATORS = ("hash", "eq")
 MOST = 60
 
 
 def faults(mode: str, strategy: str = "tags") -> Iterator[tuple[str, str]]:
     """Every operator at every call of every update: what was tried, and what was wrong (or nothing)."""
-    compiled = compile_source(PROGRAM, mode=mode, strategy=strategy)
+    yield from _faults(PROGRAM, UPDATES, mode, strategy)
+    yield from _faults(BATCHED, ("batched", "add"), mode, strategy)
+
+
+def _faults(text: str, updates: tuple[str, ...], mode: str, strategy: str) -> Iterator[tuple[str, str]]:
+    compiled = compile_source(text, mode=mode, strategy=strategy)
     code = compile(compiled.code, "<compiled>", "exec")
-    for update in UPDATES:
+    for update in updates:
         for operator in OPERATORS:
             for call in range(1, MOST):
                 names: dict[str, Any] = {"__name__": "compiled"}
