@@ -30,4 +30,5 @@ GATES = (
     Gate("volume", "random programs against straightforward evaluation", 4),
     Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
     Gate("size", "large programs end in an answer or a coded refusal", 2),
+    Gate("names", "fuzzed identifiers and strings, a canary, hash seeds", 2),
 )

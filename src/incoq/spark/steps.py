@@ -39,7 +39,9 @@ class Steps:
         self.frame: Any = None
         self.fresh = 0
 
-    def answers(self, demand: Any, names: list[str], values: list[list[str]] | None) -> tuple[Any, dict[str, str]]:
+    def answers(
+        self, demand: Any, names: list[str], values: list[list[str]] | None
+    ) -> tuple[Any, dict[str, str]]:
         """The elements of the answer with the parameters, or of an aggregate its value for each combination.
 
         `demand` has a column of texts for each demand parameter; `values` are those, where they are known.
@@ -71,7 +73,9 @@ class Steps:
             return found, params
         keys = [params[p] for p in joins.all_params]
         if not joins.rest:
-            empty = demand.select(*keys, f.lit(None).cast("string").alias("element"), f.lit("1").alias("times"))
+            empty = demand.select(
+                *keys, f.lit(None).cast("string").alias("element"), f.lit("1").alias("times")
+            )
             found = found.unionByName(empty)
         made = aggregated(joins.aggregate, joins.distinct, joins.arguments, keys)
         schema = ", ".join(f"{k} string" for k in [*keys, "value", "shown"])
@@ -376,7 +380,9 @@ class Steps:
         keys = [self.columns[p] for p in joins.all_params]
         tests = [text for text, _ in joins.tests if text not in self.tested]
         result, names = joins.result
-        plain = result in self.columns and result not in self.fallible and joins.aggregate not in ("any", "all")
+        plain = (
+            result in self.columns and result not in self.fallible and joins.aggregate not in ("any", "all")
+        )
         counted = tuple(
             (c.args[0], c.pattern or ("name", c.args[1]))
             for c in joins.clauses
