@@ -35,7 +35,8 @@ SAMPLE = 40
 GENERATED = (
     "r_q tag_u tag_v inv_member fil_member fil_inv_member_1 demand_q release_q ask_q keep_q drop_q set_a",
     "del_a maintain_q ok result answer image count old value tagged o s x s_2 x_2 smaller_set larger_set",
-    "element part_1 adopt ADOPTED REFUSED SETTERS DELETERS SOURCES q_query settle watch usual_q original cls self",
+    "element part_1 adopt ADOPTED REFUSED SETTERS DELETERS SOURCES q_query settle watch usual_q original",
+    "cls self",
 )
 ODD = "ª º ﬁ ﬂ 𝐱 𝑦 ｘ é é ß ſ µ а е о х Ω Ω ñ 变量 переменная ℌ ⅳ x̱ İ ı"
 STRINGS = (

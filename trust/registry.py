@@ -28,6 +28,11 @@ class Gate:
 
 GATES = (
     Gate("volume", "random programs against straightforward evaluation", 4),
+    Gate("plans", "the same answers under every join order, mode, strategy and saving", 2),
+    Gate("routes", "every route of mutation is maintained or refused", 0.5),
+    Gate("exceptions", "an exception before any statement leaves every invariant true", 2),
+    Gate("threads", "eight threads that share a lock", 0.5),
+    Gate("memory", "demand that comes and goes leaves nothing behind", 1),
     Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
     Gate("size", "large programs end in an answer or a coded refusal", 2),
     Gate("names", "fuzzed identifiers and strings, a canary, hash seeds", 2),

@@ -17,16 +17,17 @@ from incoq.codegen.build_program import RewrittenModule, bound_companions, merge
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
+from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.shadowed_names import shadowed
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import Fault, class_faults, class_fields, defines_equality, unconstrained
-from incoq.frontend.find_fixed import find_fixed, without_fixed
+from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
-from incoq.invariants.define_invariants import define_invariants
+from incoq.invariants.define_invariants import Orders, define_invariants
 from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
@@ -100,11 +101,12 @@ def compile_source(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Compile the text of one module; `without` names savings to do without, for comparison; `unmarked` takes
-    comprehensions that are not marked as queries, too."""
+    comprehensions that are not marked as queries, too; `orders` gives join orders other than the cheapest."""
     program = Program([parse_module(text, filename)])
-    return compile_program(program, mode, strategy, without, unmarked)
+    return compile_program(program, mode, strategy, without, unmarked, orders)
 
 
 def compile_path(
@@ -124,6 +126,7 @@ def compile_program(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
@@ -132,7 +135,7 @@ def compile_program(
     sys.setrecursionlimit(max(limit, 20_000))
     gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
-        return _compile(program, mode, strategy, frozenset(without), unmarked)
+        return _compile(program, mode, strategy, frozenset(without), unmarked, orders)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
@@ -141,12 +144,19 @@ def compile_program(
             gc.enable()
 
 
-def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
+def _compile(
+    program: Program,
+    mode: str,
+    strategy: str,
+    without: frozenset[str],
+    unmarked: bool,
+    orders: Orders | None,
+) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
     while True:
         fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
         known = without_fixed(sites, fixed)
-        plan, supply, private = _plan(program, known, fixed, mode, strategy, without)
+        plan, supply, private = _plan(program, known, fixed, mode, strategy, without, orders)
         tracked = _tracked(plan, makes_lists([module.tree for module in program.modules], private))
         unsafe = list(_faults(program, plan, bool(tracked)))
         left = _unsafe_sites(known, plan, unsafe)
@@ -159,7 +169,9 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
     sites = known
     notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
     switches = "classes" not in without and may_switch_classes(program)
-    support = build_support(plan, supply, "list" in tracked, switches)
+    plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
+    batches = any(module.uses_batches() for module in program.modules)
+    support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches, plain)
     for module in program.modules if len(program.modules) == 1 else ():  # a package has them apart
         for meant in sorted(shadowed(support.text, module.bindings)):
             message = f"the program gives `{meant}` another meaning, which generated code needs"
@@ -189,6 +201,7 @@ def _plan(
     mode: str,
     strategy: str,
     without: frozenset[str],
+    orders: Orders | None,
 ) -> tuple[Plan, NameSupply, set[ast.AST]]:
     """From the queries to what is maintained; with the names left, and the containers no query reaches."""
     joins = not defines_equality(program)
@@ -210,7 +223,8 @@ def _plan(
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private), fixed)
+    adds = only_adds(trees, private)
+    plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     return plan, supply, private
 

@@ -117,6 +117,10 @@ CODES: dict[str, tuple[str, str]] = {
         "an exception ended an update half-way, and another one the repair of the indices",
         "let the exception end the program, or use `--mode filtered` (the default)",
     ),
+    "IQ308": (
+        "an update or a question came in the midst of another update",
+        "neither update nor ask in operators and finalizers; let threads take turns by a lock",
+    ),
     "IQ305": ("a query without parameters of that kind was asked", "pass exactly the query's parameters"),
     "IQ400": (
         "verify found a structure that is not what its definition says: a fault of incoq",
@@ -136,8 +140,7 @@ SKIPPED = (
     NotImplementedError,
 )
 """What evaluating an expression raises where its values do not fit: a combination of a query that raises one
-of these is skipped. Anything else (no memory, an interrupt, an error that only the program's own operators
-raise) comes out of the query or the update."""
+of these is skipped. Anything else (no memory, an interrupt, an error of the program's own) is raised."""
 
 
 class IncoqError(Exception):

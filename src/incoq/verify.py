@@ -130,9 +130,8 @@ class Checker:
         return check
 
     def _fixed(self) -> Env:
-        """The fixed sets; one that is not made yet holds nothing."""
-        known = self.compiled.support.fixed.items()
-        return {variable: self.namespace.get(name, frozenset()) for variable, name in known}
+        """The fixed sets."""
+        return {variable: self.namespace[name] for variable, name in self.compiled.support.fixed.items()}
 
     def _emit(self, invariant: Invariant, expected: list[Any], make_answer: Callable[[], Any]) -> Step:
         """What one combination of variables contributes to the structure."""

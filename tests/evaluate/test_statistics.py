@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_rows import row, series
 
-from incoq.evaluate.claims import UNDECIDED, order_holds
+from incoq.evaluate.checks import UNDECIDED, order_holds
 from incoq.evaluate.rows import STOPPED, append
 from incoq.evaluate.statistics import Statistics, compute, half_width
 

@@ -84,7 +84,9 @@ def exported_names(support: SupportCode) -> set[str]:
     companions = (support.demand, support.release, support.demanded, support.usual, support.fixers)
     names = {n for table in (*tables, *companions) for n in table.values()}
     deciding = {tag for tags in support.guards.values() for tag in tags}
-    return names | deciding | {support.setattr_, support.delattr_}
+    return (
+        names | deciding | {*support.fixed.values(), *support.results} | {support.setattr_, support.delattr_}
+    )
 
 
 def names_needed(rewritten: RewrittenModule, support: SupportCode) -> list[str]:

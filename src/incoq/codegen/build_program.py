@@ -64,7 +64,7 @@ def rewrite_module(
         else:
             replaced[site.node] = _answer(site.query, support)
     if "copies" not in without:
-        replaced.update(elide_copies(module, sites, support.ask))
+        replaced.update(elide_copies(module, sites, support.ask, support.at_once))
     for fixed, value in made.items():
         edits.append(Edit(source.start(value), source.start(value), f"{support.fixers[fixed]}("))
         edits.append(Edit(source.end(value), source.end(value), ")"))
@@ -182,7 +182,7 @@ _COMPANIONS = frozenset(("view", "demand", "release", "demanded"))
 
 # What a program may import from incoq, and the part of the support code that it becomes.
 _PROVIDED = {
-    "Set": "Set", "query": "", "lru": "", "IncoqError": "IncoqRuntimeError",
+    "Set": "Set", "query": "", "lru": "", "batch": "batch", "IncoqError": "IncoqRuntimeError",
     "IncoqRuntimeError": "IncoqRuntimeError",
 }  # fmt: skip
 
@@ -204,7 +204,8 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
         case ast.Import(names=aliases) if any(a.name == "incoq" for a in aliases):
             others = [a for a in aliases if a.name != "incoq"]
             local = next(a.asname or "incoq" for a in aliases if a.name == "incoq")
-            text = f"{local} = type('incoq', (), {{'Set': {support.names['Set']}}})"
+            held = ", ".join(f"{n!r}: {support.names[n]}" for n in ("Set", "batch") if n in support.names)
+            text = f"{local} = type('incoq', (), {{{held}}})"
             if others:
                 raise module.error("IQ209", "import incoq on a line of its own", node)
         case ast.ImportFrom(module=str(imported)) if imported.startswith("incoq."):

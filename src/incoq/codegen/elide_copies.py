@@ -22,9 +22,11 @@ _CONSUMERS = frozenset(
 )
 
 
-def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str]) -> dict[ast.AST, str]:
+def elide_copies(
+    module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str], at_once: Mapping[str, str]
+) -> dict[ast.AST, str]:
     """The nodes to replace, each with the text that gives the kept answer: the called function or, where the
-    query reads globals, which are parameters of it too, the whole call."""
+    query reads globals, which are parameters of it too, or has no parameter at all, the whole call."""
     times = Counter(bound_names(module.tree))
 
     def is_global(identifier: str) -> bool:
@@ -36,18 +38,24 @@ def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, s
         site.node.name: site
         for site in sites
         if isinstance(site.node, ast.FunctionDef)
-        and site.query.aggregate is None
         and all(map(is_global, (site.node.name, *site.query.hidden)))
     }
     found: dict[ast.AST, str] = {}
     for node in ast.walk(module.tree):
-        for call in _looked_at(times, node):
+        looked_at = _looked_at(times, node)
+        for call in [*looked_at, node] if isinstance(node, ast.Call) else looked_at:
             asked = _asked(call)
             if asked in queries and _is_positional(call):
                 query = queries[asked].query
                 if len(call.args) != len(query.params):
                     continue
-                if not query.hidden:
+                if call not in looked_at and (
+                    query.aggregate is None or isinstance(call.func, ast.Attribute)
+                ):
+                    continue  # a value is nobody's to change, a set is
+                if query.name in at_once:
+                    found[call] = at_once[query.name]
+                elif not query.hidden:
                     found[call.func] = ask[query.name]
                 elif all(isinstance(a, ast.Name | ast.Constant) for a in call.args):
                     passed = (*map(ast.unparse, call.args), *query.hidden)

@@ -15,35 +15,58 @@ Invariant: what is tested and read again is the same as before: it depends on na
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from incoq.codegen.quote import commented
 from incoq.ir.expressions import names_in
 
+_BUILTINS = frozenset({"isinstance", "len", "bool", "set", "list"})
+_METHODS = frozenset({"add", "discard", "get", "setdefault", "pop", "append"})
 
-def merge_blocks(statements: list[ast.stmt]) -> list[ast.stmt]:
-    """The same statements, neighbours with the same test made one."""
+
+def merge_blocks(statements: list[ast.stmt], quiet: Collection[str] = ()) -> list[ast.stmt]:
+    """The same statements, neighbours with the same test made one; functions that are `quiet` change nothing
+    that is maintained."""
     merged: list[ast.stmt] = []
     for statement in statements:
         before = merged[-1] if merged else None
-        if isinstance(before, ast.If) and isinstance(statement, ast.If) and _merges(before, statement):
-            before.body = merge_blocks([*before.body, *_without_prefix(before.body, statement)])
+        if isinstance(before, ast.If) and isinstance(statement, ast.If) and _merges(before, statement, quiet):
+            before.body = merge_blocks([*before.body, *_without_prefix(before.body, statement)], quiet)
         else:
             merged.append(statement)
     return merged
 
 
-def _merges(first: ast.If, second: ast.If) -> bool:
+def _merges(first: ast.If, second: ast.If, quiet: Collection[str]) -> bool:
     if first.orelse or second.orelse or ast.dump(first.test) != ast.dump(second.test):
+        return False
+    tags = any(isinstance(part, ast.Name) for part in _parts(first.test))
+    if tags and not all(_is_quiet(node, quiet) for statement in first.body for node in ast.walk(statement)):
         return False
     return _is_steady(first.test) and not names_in(first.test) & set(_assigned(first.body))
 
 
+def _parts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) else [test]
+
+
+def _is_quiet(node: ast.AST, quiet: Collection[str]) -> bool:
+    """Does a call, if it is one, change at most the structure that it is a method of?"""
+    match node:
+        case ast.Call(func=ast.Name(id=function)):
+            return function in quiet or function in _BUILTINS
+        case ast.Call(func=ast.Attribute(attr=method)):
+            return method in _METHODS
+        case ast.Call():
+            return False
+    return True
+
+
 def _is_steady(test: ast.expr) -> bool:
-    """Does a test look at names and the shape of tuples alone?"""
+    """Does a test look at names and the shape of tuples alone, or whether a fixed set is tagged?"""
     match test:
         case ast.Name():
-            return False  # the truth of a structure
+            return True
         case ast.BoolOp(values=values):
             return all(map(_is_steady, values))
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() | ast.IsNot()], comparators=[right]):

@@ -18,7 +18,8 @@ WAYS_OUT = {  # what to do about a fault that only the run shows
     "IQ303": "give its class a `__hash__`, or use `@dataclass(eq=False)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
-    "IQ307": "let the exception end the program, or use `--mode filtered`",
+    "IQ308": "neither update nor ask in operators and finalizers; let threads take turns by a lock",
+    "IQ307": "let the exception end the program, or use `--mode filtered` (the default)",
 }
 
 
@@ -68,6 +69,21 @@ def skipped(error: Exception) -> bool:
 def forget(*objects: Any) -> None:
     """An exception has ended an update half-way: what is maintained is computed anew when it is asked for.
     The compiler writes this function; `objects` may be in no structure now."""
+
+
+BUSY: list[bool] = []  # an update is being maintained, or an answer computed
+
+
+def reentered() -> IncoqRuntimeError:
+    """The error for an update in the midst of another one: by an operator, a finalizer or another thread. It
+    is remembered, too, since nobody sees what a finalizer raises."""
+    refuse("IQ308", "an update was made while another one was maintained")
+    return REFUSED[-1]
+
+
+def asked_within() -> IncoqRuntimeError:
+    """The error for a question in the midst of an update."""
+    return IncoqRuntimeError("IQ308", "a query was asked while an update was maintained")
 
 
 LOST: list[Any] = []  # what the program demanded itself and an exception made forgotten
@@ -334,7 +350,7 @@ class List(list[Any]):
 
     `_counts_` says how often it holds each element, from when a query first looks into it until it changes
     unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is
-    true.
+    true. A class of the program that is derived from `list` may have methods of any other name.
     """
 
     __hash__ = unhashable  # type: ignore[assignment]
@@ -546,6 +562,16 @@ def through(function: Any) -> Any:
 
 
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
+UNMADE: set[str] = set()  # names of sets that the program has not made yet
+
+
+def made(*names: str) -> None:
+    """Raise, as Python does, for a query that reads a set which is not there yet."""
+    for name in names:
+        if name in UNMADE:
+            raise NameError(f"name {name!r} is not defined")
+
+
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
 
@@ -750,9 +776,7 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, containers by identity, in tuples too."""
     if a is b:
         return True
-    if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
-        return False
-    if a.__class__ is b.__class__ and a.__class__ in SCALARS:
+    if a.__class__ in COMPARED and b.__class__ in COMPARED:
         return bool(a == b)
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
@@ -760,15 +784,15 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     for cls in (a.__class__, b.__class__):
         if cls.__eq__ is object.__eq__:
-            DISTINCT.add(cls)
+            COMPARED.add(cls)
     try:
         return bool(a == b)
     except SKIPPED:
         return False
 
 
-SCALARS = {int, float, str, bytes, bool}
-DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
+# Classes whose values `==` compares as keys are: of numbers and texts, or equal to nothing but themselves.
+COMPARED = {int, float, str, bytes, bool}
 
 
 def equal(a: Any, b: Any) -> bool:

@@ -36,6 +36,7 @@ from incoq.names import NameSupply
 Body = Callable[["Scope"], list[ast.stmt]]
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
 
+NO_FIXED = "-"  # of an event: it is known to be about no fixed set
 MAX_DEPTH = 13  # Python nests at most 20 loops and tries
 
 
@@ -45,7 +46,7 @@ class Event:
 
     columns: tuple[ast.expr, ...]
     kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
-    fixed: str = ""  # the fixed set that the event is about, where that is known
+    fixed: str = ""  # the fixed set that the event is about, where that is known, or NO_FIXED
     after: ast.expr | None = None  # what the last column becomes, where that decides one condition only
 
 
@@ -212,7 +213,7 @@ class _BlockRenderer:
         self.owner, self.support = owner, owner.support
         self.invariant, self.block, self.event, self.body = invariant, block, event, body
         self.scope = Scope({v: name(owner.fixed[v]) for v in owner.plan.fixed})
-        if event.fixed:
+        if event.fixed in owner.plan.fixed:
             self.scope.bound[event.fixed] = event.columns[0]
         self.ops: list[_Op] = []
         self.pending = list(invariant.tests)
@@ -232,9 +233,9 @@ class _BlockRenderer:
             self._flush()
         assert not self.pending, [str(t) for t in self.pending]
         if self.invariant.sets_only:
-            self.ops.append(
-                _If(quote_expr("W(V)", W=self.support.watchable, V=self.scope.get(self.invariant.head[0])))
-            )
+            test = "V.__class__ not in PLAIN and W(V)"
+            holes = {"W": self.support.watchable, "PLAIN": self.support.PLAIN}
+            self.ops.append(_If(quote_expr(test, V=self.scope.get(self.invariant.head[0]), **holes)))
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
@@ -264,6 +265,7 @@ class _BlockRenderer:
             for variable, value in zip(clause.args[: clause.given], columns, strict=False):
                 self._bind(variable, value)
                 self._guard(variable)
+                self._ask_tag(variable)
             self._match(clause.pattern or Variable(clause.args[-1]), columns[-1])
         elif clause.relation.kind is Kind.ITEM and isinstance(clause.pattern, Value):
             self._bind(clause.args[0], columns[0])
@@ -288,10 +290,22 @@ class _BlockRenderer:
                 self._keyed(variable)
                 self.ops.append(_If(self._in_tag(variable, guard.tag)))
 
+    def _ask_tag(self, variable: str) -> None:
+        """Ask the tag of a fixed set first, so that blocks about the set begin alike."""
+        for clause in self.invariant.clauses:
+            if (
+                clause.relation.kind is Kind.TAG
+                and clause.args == (variable,)
+                and variable in self.owner.fixed
+            ):
+                if clause.relation.name not in self.known:
+                    self.ops.append(_If(self._in_tag(variable, clause.relation.name)))
+                self.known |= {clause.relation.name}
+
     def _in_tag(self, variable: str, tag: str) -> ast.expr:
         if variable in self.owner.plan.fixed:  # the one element that the tag may have
             return name(tag)
-        return quote_expr("V in TAG", V=self.scope.get(variable), TAG=tag)
+        return quote_expr("V in TAG", V=self.scope.get(variable), TAG=self.owner.fixed.get(tag, tag))
 
     def _looks_up(self, index: str, variable: str) -> bool:
         """Does the block look a variable up in an index?"""
@@ -318,7 +332,11 @@ class _BlockRenderer:
 
     def _same(self, left: ast.expr, right: ast.expr) -> None:
         if ast.dump(left) != ast.dump(right):
-            self.ops.append(_If(quote_expr("SAME(A, B)", SAME=self.support.same, A=left, B=right)))
+            test = "SAME(A, B)"
+            if isinstance(left, ast.Name) and isinstance(right, ast.Name):  # no call for most values
+                test = "A is B or (A == B if A.__class__ in C and B.__class__ in C else SAME(A, B))"
+            compared, same = self.support.COMPARED, self.support.same
+            self.ops.append(_If(quote_expr(test, SAME=same, C=compared, A=left, B=right)))
 
     def _match(self, pattern: Pattern, value: ast.expr) -> None:
         """Split an element by a pattern; one that does not match is skipped."""
@@ -364,7 +382,9 @@ class _BlockRenderer:
             other = self.invariant.clauses[index]
             if _key(other) == _key(own) and other.pattern == own.pattern:
                 return None
-            earlier.append(index)
+            sources = {c.args[0] for c in (own, other) if c.args} & self.owner.plan.fixed
+            if len(sources) < 2:  # two fixed sets are never one
+                earlier.append(index)
         return earlier
 
     def _flush(self) -> None:
@@ -541,9 +561,13 @@ class _BlockRenderer:
         if step.access is Access.TEST:
             source = self.swapped.get(step.clause, source)
             element = self._element(clause)
-            keyable = all(v in self.keyable for v in clause.args[1:])
+            is_fixed = clause.args[0] in self.owner.plan.fixed and step.clause not in self.swapped
+            if is_fixed and clause.args[0] in self.known and clause.args[1:] == (self._object(),):
+                self.keyable.update(clause.args)
+                return
+            keyable = is_fixed or all(v in self.keyable for v in clause.args[1:])
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
-            if keyable and clause.args[0] in self.owner.plan.fixed and step.clause not in self.swapped:
+            if is_fixed:  # what cannot be a key is in no set
                 test = "X in S"
             support = self.support
             self.ops.append(
@@ -552,6 +576,8 @@ class _BlockRenderer:
                     safe=False,
                 )
             )
+            if is_fixed:
+                self.keyable.update(clause.args)
             return
         own, source = source, self._smaller(clause, source)
         elements = source

@@ -15,7 +15,7 @@ once. Rule 4 is in `render_block.py`. Watched clauses contribute before and afte
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,8 +24,8 @@ from incoq.codegen.kept_answers import Form, form_of, step_of, value_of
 from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
 from incoq.codegen.merge_blocks import merge_blocks
-from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
-from incoq.codegen.render_block import Event, Renderer, Scope
+from incoq.codegen.quote import Filling, Holes, commented, fill, quote, quote_expr
+from incoq.codegen.render_block import NO_FIXED, Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.event_costs import event_cost
 from incoq.ir.expressions import name
@@ -62,10 +62,13 @@ class EventRenderer:
     releasers: dict[str, str] = field(default_factory=dict)
 
     tracks_lists: bool = False
+    plain_sets: Collection[str] = ()  # fixed sets that the program makes as plain ones
     halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
     adopt: str | None = None
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
+    batch: str | None = None  # what holds the updates that wait, in a program with batches
+    reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
 
@@ -90,6 +93,10 @@ class EventRenderer:
         )
         self.by_name = {q.name: q for q in self.plan.queries}
         self.releasing = False
+        self.demanding, self.at_hand = (
+            "",
+            False,
+        )  # the query that is evaluated; its answer is a local variable
         for query in self.plan.queries:
             self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
             self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
@@ -104,12 +111,22 @@ class EventRenderer:
         self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
         if self.plan.mode == "filtered" and updates and not self.gates:
             self.switches = False  # some maintenance needs no tag: every set may concern it
+        quiet = (
+            "fits",
+            "same",
+            "is_reflexive",
+            "keyable",
+            "contains",
+            "plain",
+            "scalar",
+            "elements",
+            "truth",
+        )
+        self.quiet = frozenset(self.support.names[n] for n in quiet)
         self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained
-        self.own_classes: dict[str, tuple[str, str]] = {}
+        self.own_classes: dict[str, str] = {}
         if self.switches:
-            for v in self.fixed:
-                names = self.supply.fresh(f"Maintained_{v}"), self.supply.fresh(f"MaintainedPlain_{v}")
-                self.own_classes[v] = names
+            self.own_classes = {v: self.supply.fresh(f"Maintained_{v}") for v in self.fixed}
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
@@ -230,14 +247,21 @@ class EventRenderer:
     def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A nested query is demanded where it is first needed, and released when the update is over."""
         parts = [scope.get(v) for v in invariant.head]
+        key = _tuple(parts)
+        named: list[ast.stmt] = []
+        if isinstance(key, ast.Tuple):  # made once
+            named = quote("K = KEY", K=self.renderer.supply_local("need"), KEY=key)
+            key = name(self.renderer.supply_local("need"))
         holes: Holes = {
-            "M": invariant.name, "K": _tuple(parts), "N": self.count,
+            "M": invariant.name, "K": key, "N": self.count, "NAMED": named,
             "DEMAND": ast.Call(name(self.demanders[invariant.needed]), parts, []),
             "R": self.plan.result_of(invariant.needed).name, "U": self.unneeded[invariant.needed],
         }  # fmt: skip
         if add:
-            return quote("M[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
-        return quote("N = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes)
+            return quote("NAMED\nM[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
+        return quote(
+            "NAMED\nN = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes
+        )
 
     def _change_result(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         assert invariant.result is not None
@@ -267,17 +291,21 @@ class EventRenderer:
             if query.aggregate is not None:
                 make = "if P not in R[K]:\n    R[K][P] = EMPTY\nA = R[K][P]"
             else:
-                make = "A = R[K].setdefault(P, EMPTY)"
+                make = "A = R[K].get(P)\nif A is None:\n    A = R[K][P] = EMPTY"
             fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), **holes)
             if not add:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
         form = form_of(self.plan, query)
+        at_hand = self.at_hand and query.name == self.demanding
+        if at_hand:
+            fetch = []
         if form is Form.NUMBER:
             by = step_of(query, name(self.element))
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
                 by = ast.BinOp(by, ast.Mult(), self.renderer.times(counted, scope))
             fetch = []
-            store = quote("R[K] += BY" if add else "R[K] -= BY", BY=by, **holes)
+            kept = "A" if at_hand else "R[K]"
+            store = quote(f"{kept} += BY" if add else f"{kept} -= BY", BY=by, **holes)
         elif form is Form.OBJECT:
             store = quote("A.add(E)" if add else "A.remove(E)", **holes)
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
@@ -292,7 +320,7 @@ class EventRenderer:
             store = quote("N = A[E]\nif N == 1:\n    del A[E]\nelse:\n    A[E] = N - 1", **holes)
         else:
             store = quote("A.discard(E)", **holes)
-        if query.name in self.dirty:
+        if query.name in self.dirty and query.name != self.demanding:
             mark = "D[K] = None" if query.aggregate is not None else "D.setdefault(K, set()).add(E)"
             store += quote(mark, D=self.dirty[query.name], **holes)
         unhashed = query.aggregate is not None and not query.aggregate.distinct and kind in BAGS
@@ -330,7 +358,29 @@ class EventRenderer:
         if not self.plan.invariants or not work:
             return work
         call = ast.Expr(ast.Call(name(self.support.forget), [name(o) for o in objects], []))
-        return quote("try:\n    WORK\nexcept BaseException:\n    CALL\n    raise", WORK=work, CALL=[call])
+        holes: Holes = {"WORK": work, "CALL": [call]}
+        handled = "try:\n    WORK\nexcept BaseException:\n    CALL\n    raise"
+        if not self.reenters:
+            return quote(handled, **holes)
+        return quote(
+            f"if BUSY:\n    raise REENTERED()\nBUSY.append(True)\n{handled}\nfinally:\n    BUSY.clear()",
+            BUSY=self.support.BUSY, REENTERED=self.support.reentered, **holes,
+        )  # fmt: skip
+
+    def waiting(self, note: str, change: list[ast.stmt], **holes: Filling) -> list[ast.stmt]:
+        """In a program with batches: while one is open, an update is noted and done, no more."""
+        if self.batch is None:
+            return []
+        return quote(
+            f"if BATCH.is_open:\n    BATCH.{note}\n    CHANGE\n    return", BATCH=self.batch, CHANGE=change,
+            **holes,
+        )  # fmt: skip
+
+    def settling_batch(self) -> list[ast.stmt]:
+        """In a program with batches: what waits is maintained before whatever follows."""
+        if self.batch is None:
+            return []
+        return quote("if BATCH.is_open:\n    BATCH.settle()", BATCH=self.batch)
 
     def forgetting(self, kept: Sequence[tuple[str, str, str]] = ()) -> list[ast.stmt]:
         """What becomes of everything maintained when an exception ends an update half-way (`whole`).
@@ -442,7 +492,7 @@ class EventRenderer:
                     body,
                     f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})",
                 )
-        return merge_blocks(statements)
+        return merge_blocks(statements, self.quiet)
 
     def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values
@@ -571,6 +621,7 @@ class EventRenderer:
             )  # fmt: skip
         present = quote_expr("OLD is not MISSING", **holes)
         work = [
+            *self.waiting("note_field(O, F)", assign, **holes),
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
             *_branch(present, trial if lose else [], []),
@@ -585,8 +636,8 @@ class EventRenderer:
                 receiver,
             ),
         ]
-        if (tags := self._entry_tags(dependents)) and field_name not in self.plan.class_fields:
-            self.guards[field_name] = tags
+        if self._entry_tags(dependents) and field_name not in self.plan.class_fields:
+            self.guards[field_name] = self._names_of(dependents)
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
@@ -606,6 +657,7 @@ class EventRenderer:
             "ERROR": self.renderer.supply_local("error"),
         }
         work = [
+            *self.waiting("note_field(O, F)", remove, **holes),
             *quote("FAULT = None", **failed),
             *read,
             *self.whole(
@@ -631,11 +683,15 @@ class EventRenderer:
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
         tests: list[ast.expr] = [
-            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._entry_tags(dependents) or ()
+            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._names_of(dependents) or ()
         ]
         if not tests:
             return None
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+    def _names_of(self, dependents: list[Dependent]) -> tuple[str, ...]:
+        """The structures of which one must hold the updated object: tags, and fixed sets."""
+        return tuple(self.fixed.get(tag, tag) for tag in self._entry_tags(dependents) or ())
 
     def _entry_tags(self, dependents: list[Dependent]) -> tuple[str, ...] | None:
         """The tags of which one must hold the updated object; None where some block asks for no tag."""
@@ -669,6 +725,8 @@ class EventRenderer:
     def _depends_on(self, tag: str) -> set[Relation]:
         """All relations that a tag set is made of, directly or through others."""
         found: set[Relation] = set()
+        if tag in self.fixed:
+            return {MEMBER}
         for clause in self.plan.invariant(tag).clauses:
             if clause.relation not in found:
                 found.add(clause.relation)
@@ -722,6 +780,8 @@ class EventRenderer:
         ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        grow = [*self.waiting("note_element(S, X)", add, **holes), *grow]
+        shrink = [*self.waiting("note_element(S, X)", discard, **holes), *shrink]
         if self.switches:  # no class is derived from `Set`
             return self._switched_methods(grow, shrink, holes)
         return {
@@ -773,13 +833,17 @@ class EventRenderer:
         ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        noted = "note_element(S, X)"
+        grow = [*self.waiting(noted, quote("ADD(S, X)", **holes), **holes), *grow]
+        shrink = [*self.waiting(noted, quote("DISCARD(S, X)", **holes), **holes), *shrink]
         return self._switched_methods(grow, shrink, holes)
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share
         it. What is long, and what lists need, becomes a function."""
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        halves = self._halves_of(Event((name(source), name(element))), known)
+        about = NO_FIXED if self.own_classes else ""
+        halves = self._halves_of(Event((name(source), name(element)), fixed=about), known)
         for half, body in halves.items():
             if body and (self.tracks_lists or _size(body) > INLINED):
                 function = self.halves[half] = self.supply.fresh(half)
@@ -825,8 +889,10 @@ class EventRenderer:
         items = self.plan.dependents(ITEM)
         mapping, key = self.renderer.supply_local("m"), self.renderer.supply_local("k")
         both = frozenset({Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
-        by_key = Event((name(mapping), name(key)), both)
-        old, new = (Event((name(mapping), name(key), name(v)), both) for v in (self.old, self.value))
+        by_key = Event((name(mapping), name(key)), both, NO_FIXED)
+        old, new = (
+            Event((name(mapping), name(key), name(v)), both, NO_FIXED) for v in (self.old, self.value)
+        )
         holes: Holes = {
             "M": mapping, "K": key, "V": self.value, "OLD": self.old, "SET": self.support.dict_set,
             "DELETE": self.support.dict_delete, "STORED": self.support.stored,
@@ -843,8 +909,8 @@ class EventRenderer:
             return found
 
         everything = sorted([*keyed, *items], key=lambda d: self.plan.invariants.index(d[0]))
-        replaced_old = Event(old.columns, frozenset({Kind.ITEM}))
-        replaced_new = Event(new.columns, frozenset({Kind.ITEM}))
+        replaced_old = Event(old.columns, frozenset({Kind.ITEM}), NO_FIXED)
+        replaced_new = Event(new.columns, frozenset({Kind.ITEM}), NO_FIXED)
         replace = [
             *quote("OLD = M[K]", **holes),
             *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
@@ -884,8 +950,8 @@ class EventRenderer:
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
         return {
-            "__setitem__": self._guarded(guard, change, store, False),
-            "__delitem__": self._guarded(guard, gone, delete, False),
+            "__setitem__": [*self.settling_batch(), *self._guarded(guard, change, store, False)],
+            "__delitem__": [*self.settling_batch(), *self._guarded(guard, gone, delete, False)],
         }
 
     # -- lists ------------------------------------------------------------------------------------
@@ -899,12 +965,12 @@ class EventRenderer:
         again.sort(key=lambda d: self.plan.invariants.index(d[0]))
         names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n")}
         source, element = names["s"], names["x"]
-        repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}))
+        repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}), NO_FIXED)
         guard = self._known_guard(dependents, source)
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
             "INSERT": self.support.list_insert, "POP": self.support.list_pop,
-            "KEYABLE": self.support.keyable, "STORED": self.support.stored, "FORGET": self.support.forget,
+            "KEYABLE": self.support.keyable, "STORED": self.support.stored,
         }  # fmt: skip
         insert, pop = quote("INSERT(S, AT, X)", **holes), quote("POP(S, AT)", **holes)
         before = self._run(self._before(again, False, True), repeated, False)
@@ -929,14 +995,23 @@ class EventRenderer:
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
         change = (
             "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\n"
-            "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    FORGET(S)\n    raise"
+            "try:\n    WHOLE\nexcept BaseException:\n    S._counts_ = None\n    raise"
         )
         methods = {
-            method: quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes)
+            method: [
+                *self.settling_batch(),
+                *quote(
+                    change,
+                    MATTERS=matters,
+                    PLAINLY=plainly,
+                    WHOLE=self.whole([*work, *self.settled()], source),
+                    **holes,
+                ),
+            ]
             for method, plainly, work in (("_put_", insert, grown), ("_take_", pop, shrunk))
         }
         seen = "if not GUARD:\n    S._counts_ = None\n    return False\nreturn True"
-        methods["_seen_"] = quote(seen, GUARD=guard, **holes)
+        methods["_seen_"] = [*self.settling_batch(), *quote(seen, GUARD=guard, **holes)]
         return methods
 
     def _known_guard(self, dependents: list[Dependent], source: str) -> ast.expr:
@@ -967,28 +1042,45 @@ class EventRenderer:
         key = _tuple([name(p) for p in params])
         demander, releaser = self.demanders[query.name], self.releasers[query.name]
         empty = quote_expr("{}") if query.rest else self.empty(query, result)
+        evaluate, at_hand = self._evaluated(query, self._after(dependents, True, True), event)
         shown: list[ast.stmt] = []
         hidden: list[ast.stmt] = []
+        holes: Holes
         if query.name in self.visible:
-            holes: Holes = {
+            holes = {
                 "V": self.visible[query.name], "D": self.dirty[query.name], "R": result.name, "K": key,
             }  # fmt: skip
-            view = self._seen(query, key) if query.aggregate is not None else quote_expr("set(R[K])", **holes)
+            view = quote_expr("set(R[K])", **holes)
+            if query.aggregate is not None:
+                in_hand = at_hand and form_of(self.plan, query) is not Form.OBJECT
+                local = name(self.answer)
+                view = value_of(self.plan, query, local) if in_hand else self._seen(query, key)
             shown = [
-                *quote("D.pop(K, None)\nV[K] = VIEW", VIEW=view, **holes),
+                *quote("V[K] = VIEW", VIEW=view, **holes),
                 *self._materialised(query, params, True),
             ]
             hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
         made: list[ast.stmt] = []
-        if query.fixed:  # a set that is not made yet: nothing has begun
-            made = [ast.Expr(ast.Tuple([name(self.fixed[v]) for v in query.fixed], ast.Load()))]
+        if query.fixed and not query.nested:
+            given = [ast.Constant(v) for v in query.fixed]
+            check = ast.Expr(ast.Call(name(self.support.made), list(given), []))
+            made = [ast.If(name(self.support.UNMADE), [check], [])]
+        begin, end = "R[K] = EMPTY", "return R[K]"
+        filled: list[ast.stmt] = []
+        if at_hand and form_of(self.plan, query) is Form.NUMBER:
+            begin, end = "R[K] = A = EMPTY", "return A"
+            filled = quote("R[K] = A", R=result.name, K=key, A=self.answer)
+        elif at_hand:
+            begin, end = "R[K] = A = EMPTY", "return A"
+        holes = {"R": result.name, "K": key, "A": self.answer, "EMPTY": empty}
         put = [
             *made,
-            *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
+            *quote(begin, **holes),
             *self._adopted(*(name(p) for p in params)),
-            *self._run(self._after(dependents, True, True), event, True),
+            *evaluate,
+            *filled,
             *shown,
-            *quote("return R[K]", R=result.name, K=key),
+            *quote(end, **holes),
         ]
         cost = event_cost(self.plan, relation)
         self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
@@ -1001,6 +1093,22 @@ class EventRenderer:
         ]
         self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
+
+    def _evaluated(
+        self, query: RelationalQuery, dependents: list[Dependent], event: Event
+    ) -> tuple[list[ast.stmt], bool]:
+        """Fill an answer that begins to be kept; nobody has seen it, so no change is noted. And whether it is
+        at hand in a local variable, which a part that had to become a function of its own cannot have."""
+        before = len(self.functions)
+        self.demanding, self.at_hand = query.name, not query.rest
+        statements = self._run(dependents, event, True)
+        at_hand = self.at_hand
+        if at_hand and len(self.functions) > before:
+            del self.functions[before:]
+            self.at_hand = at_hand = False
+            statements = self._run(dependents, event, True)
+        self.demanding, self.at_hand = "", False
+        return statements, at_hand
 
     def _seen(self, query: RelationalQuery, key: ast.expr) -> ast.expr:
         """What other queries see of an aggregate: its value, or that it has none."""
@@ -1045,8 +1153,8 @@ class EventRenderer:
         return quote("for X in list(V[K]):\n    BLOCKS", BLOCKS=blocks, **holes)
 
     def fixing(self) -> dict[str, str]:
-        """The functions that are told which set a fixed name stands for; what was kept of another one, made
-        when the module was loaded before, is released."""
+        """The functions that give a fixed set its first elements, where the program makes it; what was kept
+        when the module was loaded before is released."""
         functions: dict[str, str] = {}
         for fixed, known in self.fixed.items():
             release: list[ast.stmt] = []
@@ -1059,19 +1167,33 @@ class EventRenderer:
                     )  # fmt: skip
             function = functions[fixed] = self.supply.fresh(f"fix_{fixed}")
             source = self.renderer.supply_local("s")
-            own: list[ast.stmt] = []
-            if fixed in self.own_classes:
-                set_class, plain_class = self.own_classes[fixed]
-                own = quote(
-                    "OWN[S] = MP if S.__class__ is P else M", OWN=self.own_class, S=source, M=set_class,
-                    MP=plain_class, P=self.support.PlainSet,
-                )  # fmt: skip
             body = [
-                ast.Global([known]), *release, *self.settled(), *own,
-                *quote("X = S\nreturn S", X=known, S=source),
+                *release, *self.settled(),
+                *quote(
+                    "X.clear()\nset.update(X, S)\nUNMADE.discard(NAME)\nreturn X", X=known, S=source,
+                    UNMADE=self.support.UNMADE, NAME=ast.Constant(fixed),
+                ),
             ]  # fmt: skip
-            self._define(function, [source], f"The set {fixed}, which it is from now on.", body)
+            self._define(function, [source], f"{fixed}, which holds the elements of s to begin with.", body)
         return functions
+
+    def fixed_sets(self) -> list[ast.stmt]:
+        """The fixed sets, empty until the program makes them, and their classes."""
+        if not self.fixed:
+            return []
+        made: list[ast.stmt] = []
+        for fixed, known in self.fixed.items():
+            made += quote("X = CLASS()", X=known, CLASS=self._class_of(fixed))
+        names = [ast.Constant(fixed) for fixed in self.fixed]
+        made += quote(
+            "UNMADE.update(NAMES)", UNMADE=self.support.UNMADE, NAMES=ast.Tuple([*names], ast.Load())
+        )
+        for fixed, own in self.own_classes.items():
+            made += quote("OWN[X] = CLASS", OWN=self.own_class, X=self.fixed[fixed], CLASS=own)
+        return commented(made, "the sets that are known by name")
+
+    def _class_of(self, fixed: str) -> str:
+        return self.support.PlainSet if fixed in self.plain_sets else self.support.Set
 
     # -- nested queries ---------------------------------------------------------------------------
 

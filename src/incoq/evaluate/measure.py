@@ -1,10 +1,9 @@
 """What is measured, and in which order: one process at a time, until every point is known well enough.
 
-Runs go round: the first few of every point, then the next, so that a slow spell of the machine falls on all
-alike and a run that is cut short has something about everything. A point has enough runs when their
-standard deviation is below a tenth of their mean, between the protocol's least and most numbers of runs. A
-version that takes longer than the limit at one size is not measured at larger ones. Rows that are there are
-not measured again.
+Runs go round: the first ones of every point, then, where they differ too much, more of them. A point has
+enough runs when their standard deviation is below a tenth of their mean, between the protocol's least and
+most numbers of runs. A version that takes longer than the limit at one size is not measured at larger ones.
+Rows that are there are not measured again.
 """
 
 from __future__ import annotations
@@ -93,6 +92,14 @@ class Evaluation:
     def samples(self) -> Path:
         return self.place / "samples"
 
+    @property
+    def settings(self) -> Path:
+        return self.place / "settings.json"
+
+    @property
+    def transformations(self) -> Path:
+        return self.place / "transformations.json"
+
     def data(self, experiment: Experiment, size: int) -> dict[str, Path]:
         """Where the tables of a point lie."""
         tables = DRIVERS[experiment.driver].tables(experiment.point(size, self.quick))
@@ -114,17 +121,20 @@ class Evaluation:
         return read_rows(self.samples) if self.samples.exists() else []
 
     def left(self, rows: Sequence[Row]) -> list[Job]:
-        """The next round: runs for each point that has not enough; the second job of each counts loops."""
+        """The next round: for each point a counted run and as many timed ones as go together.
+
+        Experiments that take least come first, so that a run that is cut short has most of them.
+        """
         known = _by_point(rows)
         jobs = []
         for experiment, mode, size in self.points():
             here = known.get((experiment.name, mode, size), [])
             if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
                 continue
-            numbers = {row.run for row in here}
-            if numbers and 0 not in numbers:
+            if mode not in THREADED and not any(
+                row.run == 0 for row in here
+            ):  # no loops of Python's in those
                 jobs.append(Job(experiment, mode, size, tuple((part, 0) for part in experiment.parts)))
-                continue
             runs = tuple(
                 (part, number)
                 for part in experiment.parts
@@ -134,7 +144,7 @@ class Evaluation:
                 jobs += [Job(experiment, mode, size, (run,)) for run in runs]
             elif runs:
                 jobs.append(Job(experiment, mode, size, runs))
-        return jobs
+        return sorted(jobs, key=lambda job: job.experiment.plan(self.quick).seconds)  # a stable sort
 
     def _missing(self, mode: str, here: Sequence[Row], experiment: Experiment) -> Iterator[int]:
         """The numbers of the next runs of a part."""
@@ -158,7 +168,8 @@ class Evaluation:
             here = known.get((experiment.name, mode, size), [])
             if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
                 continue
-            more = max(0, (self.runs(mode).least + 1) * len(experiment.parts) - len(here))
+            each_part = self.runs(mode).least + (mode not in THREADED)  # and a counted one
+            more = max(0, each_part * len(experiment.parts) - len(here))
             times = walls.get((experiment.name, mode))
             each = statistics.mean(times) if times else experiment.plan(self.quick).seconds
             count, total = count + more, total + more * each
@@ -176,6 +187,16 @@ def is_beyond_limit(rows: Sequence[Row], experiment: str, mode: str, size: int) 
     """Whether this version was stopped at a smaller size of the experiment."""
     return any(
         row.stopped and (row.experiment, row.mode) == (experiment, mode) and row.size < size for row in rows
+    )
+
+
+def lacks_data(evaluation: Evaluation) -> bool:
+    """Whether Spark has anything to do."""
+    return any(
+        not (place / "_SUCCESS").exists()
+        for experiment in evaluation.experiments
+        for size in experiment.plan(evaluation.quick).sizes
+        for place in evaluation.data(experiment, size).values()
     )
 
 

@@ -139,12 +139,12 @@ def _measured(
     taken = time.process_time_ns() - start
     gc.disable()
     iterations = None if version.tally is None else version.tally.total
-    memory = _resident() - resident
+    memory, space = _resident() - resident, version.extra_space()
     answers = hashlib.sha256(json.dumps(prepared.answers()).encode()).hexdigest()[:16]
     return {
         "seconds": None if job["counted"] else taken / 1e9,
         "iterations": iterations,
-        "space": version.extra_space(),
+        "space": space,
         "memory": memory,
         "answers": answers,
         "failure": "",

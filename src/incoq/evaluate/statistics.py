@@ -158,7 +158,7 @@ UNION ALL
 SELECT experiment, size, concat('the versions answer differently: ',
        array_join(array_sort(collect_set(concat(mode, ' ', answers))), ', ')) AS what
 FROM evaluated_samples WHERE failure = ''
-GROUP BY experiment, size, operations HAVING count(DISTINCT answers) > 1
+GROUP BY experiment, size, part, operations HAVING count(DISTINCT answers) > 1
 ORDER BY experiment, size, what
 """
 

@@ -89,9 +89,14 @@ def _makes_set(module: Module, value: ast.expr) -> bool:
     match value:
         case ast.Call(func=ast.Name(id="set"), keywords=[]):
             return "set" not in module.bindings
-        case ast.Call(func=func, keywords=[]):
-            return module.is_incoq(func, "Set")
+        case ast.Call(keywords=[]):
+            return is_incoq_set(module, value)
     return isinstance(value, ast.Set | ast.SetComp)
+
+
+def is_incoq_set(module: Module, value: ast.expr) -> bool:
+    """Is an expression a call of `Set`?"""
+    return isinstance(value, ast.Call) and module.is_incoq(value.func, "Set")
 
 
 def _only_goes_through(name: str, site: QuerySite, params: Mapping[str, tuple[str, ...]]) -> bool:

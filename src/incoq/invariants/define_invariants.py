@@ -17,7 +17,7 @@ would be dead is never made.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -25,14 +25,16 @@ from incoq.invariants.choose_strategy import choose_strategy
 from incoq.invariants.define_joins import define_joins
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
-from incoq.ir.covers import Access, Cover
+from incoq.ir.covers import Access, Cover, Covers
 from incoq.ir.invariants import Block, Choice, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
 from incoq.names import NameSupply
-from incoq.planning.find_covers import Problem, find_covers, occurrence
+from incoq.planning.find_covers import Order, Problem, find_covers, occurrence
 
 NESTED = (Kind.VALUE, Kind.ANSWER)
+
+Orders = Callable[[Problem], Order | None]
 
 
 def define_invariants(
@@ -43,15 +45,17 @@ def define_invariants(
     without: frozenset[str] = frozenset(),
     only_adds: bool = False,
     fixed: Collection[str] = (),
+    orders: Orders | None = None,
 ) -> Plan:
-    """All invariants of all queries, each after those it depends on."""
+    """All invariants of all queries, each after those it depends on; `orders` says in which order a block is
+    to visit its clauses, where the cheapest order is not wanted."""
     counting = "counts" not in without
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
     choices: list[Choice] = []
 
     def definer(names: NameSupply, shared: dict[object, Invariant]) -> Definer:
-        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds)
+        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds, orders)
 
     for query in queries:
         if mode == "filtered" and strategy in ("join", "auto"):
@@ -78,6 +82,7 @@ class Definer:
     shared: dict[object, Invariant]
     without: frozenset[str]
     only_adds: bool = False
+    orders: Orders | None = None
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
     projections: dict[tuple[int, str], Invariant] = field(default_factory=dict)
@@ -104,6 +109,10 @@ class Definer:
         )  # fmt: skip
         return [*self.made, *needs, result]
 
+    def covers(self, problem: Problem) -> Covers:
+        """The order in which a block visits its clauses: the cheapest, if none is given."""
+        return find_covers(problem, self.orders(problem) if self.orders is not None else None)
+
     def counted(self) -> bool:
         """Does the answer count how many combinations give an element?"""
         query = self.query
@@ -128,8 +137,9 @@ class Definer:
             problem = Problem(
                 clauses, self._bound(clauses[position]), frozenset({position}), self.query.facts,
                 self.query.selectors, self.filtered, nested=self.query.nested,
+                fixed=frozenset(self.query.fixed),
             )  # fmt: skip
-            covers = find_covers(problem)
+            covers = self.covers(problem)
             blocks.append(Block(position, covers, self._guards(index, covers.best)))
             for step in covers.best.steps:
                 if step.access is Access.LOOKUP:
@@ -178,7 +188,7 @@ class Definer:
         for variable in dict.fromkeys(clause.args[1:]):
             incoming = self.graph.incoming(variable)
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
-            if self._watches_content(variable):
+            if self.watches_content(variable):
                 continue  # such a tag holds sets only, and tells nothing of other values
             if "guards" in self.without:
                 implied = False
@@ -247,11 +257,11 @@ class Definer:
             self.projections[key] = self.make(
                 plain + number if several else plain, Store.TAG, (edge.target,), 1,
                 clauses, True, depth=self.graph.depth[edge.target],
-                sets_only=self._watches_content(edge.target),
+                sets_only=self.watches_content(edge.target),
             )  # fmt: skip
         return self.projections[key]
 
-    def _watches_content(self, variable: str) -> bool:
+    def watches_content(self, variable: str) -> bool:
         """Is a variable only of interest where its value is a set?"""
         uses = [c for c in self.query.clauses if variable in c.source or (c.watch and variable in c.args[:1])]
         return bool(uses) and all(c.relation.kind is Kind.CONTENT for c in uses)
@@ -280,11 +290,11 @@ class Definer:
             depth = self.graph.depth[clause.args[0]] + 1
             identity = (self.query.name, clause_index, key)
         else:
-            identity = (clause.relation, _shape(clause), key, self._watches_content(clause.args[-1]))
+            identity = (clause.relation, _shape(clause), key, self.watches_content(clause.args[-1]))
         if identity not in self.shared:
             clauses = (*clauses[:-1], _joined(clauses[-1]))
             bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
-            sets_only = len(by) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
+            sets_only = len(by) == 1 and len(bound_by) == 1 and self.watches_content(head[0])
             self.shared[identity] = self.make(
                 name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only
             )
@@ -320,7 +330,7 @@ class Definer:
             problem = Problem(
                 clauses, self._bound(clause), frozenset({index}), filtered=self.filtered, indexed=False
             )
-            blocks.append(Block(index, find_covers(problem)))
+            blocks.append(Block(index, self.covers(problem)))
         invariant = Invariant(
             self.names.fresh(name), store, head, key, clauses, (), counted, self.query.name, tuple(blocks),
             depth=depth, sets_only=sets_only,

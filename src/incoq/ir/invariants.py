@@ -195,7 +195,7 @@ class Plan:
                     assert clause.relation.name in seen, f"{invariant.name} before {clause.relation.name}"
             for block in invariant.blocks:
                 for guard in block.guards:
-                    assert guard.tag in names, guard
+                    assert guard.tag in names or guard.tag in self.fixed, guard
             for _, index in invariant.access:
                 assert index in names, index
             seen.add(invariant.name)

@@ -13,15 +13,20 @@ raises is skipped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from incoq.spark.deployment import Deployment
 from incoq.spark.joins import Joins
 from incoq.spark.relations import Relations, demand_texts
-from incoq.spark.results import net_results
+from incoq.spark.results import entries_of, net_results, row_key
 from incoq.spark.steps import Steps
-from incoq.spark.store import Manifest, Store, StoreError
-from incoq.spark.texts import json_list, json_text
+from incoq.spark.store import Manifest, NoJoins, Store
+from incoq.spark.texts import json_key, json_list, json_text
+from incoq.spark.worker import RESULTS
 
 
 class Recomputation:
@@ -42,20 +47,20 @@ class Recomputation:
             frame.unpersist()
         self.kept.clear()
 
-    def answers(self, query: str, push: bool = True) -> Any:
+    def answers(self, query: str) -> Any:
         """The answers of a query: a DataFrame (params, result), both as JSON."""
         from pyspark.sql import functions as f
 
         joins = self.joins(query)
         reason = self.reason(query)
         if reason:
-            raise StoreError(f"{query} cannot be computed by DataFrames: {reason}")
+            raise NoJoins(f"{query} cannot be computed by joins: {reason}")
         plan = self.deployment.query(query)
         hidden = [text for _, text in plan.hidden]
         rows = [(*demand_texts(params), *hidden) for params in self.relations.demand(query)]
         names = [f"d{n}" for n in range(len(joins.demand))]
         demand = self.spark.createDataFrame(rows, ", ".join(f"{n} string" for n in names))
-        steps = Steps(self, joins, push)
+        steps = Steps(self, joins)
         answers, columns = steps.answers(demand, names, [list(c) for c in zip(*rows, strict=True)] or None)
         params = json_list([f.col(columns[p]) for p in joins.params])
         result = f.col("shown") if joins.aggregate else json_text(f.col("element"))
@@ -78,9 +83,72 @@ class Recomputation:
             if not self.reason(query.name):
                 compared.append(query.name)
                 self.spark.sparkContext.setJobDescription(f"incoq verify {query.name}")
-                anew = {f"{r['params']} {r['result']}" for r in self.answers(query.name).collect()}
+                anew = {row_key(query.name, *r) for r in self.answers(query.name).collect()}
                 table = net_results(self.store, self.manifest, query.name)
-                kept = {f"{r['params']} {r['result']}" for r in table.to_pylist()}
-                found += [f"missing: {query.name} {row}" for row in sorted(anew - kept)]
-                found += [f"wrong: {query.name} {row}" for row in sorted(kept - anew)]
+                kept = {row_key(*row.values()) for row in table.to_pylist()}
+                found += [f"missing: {row}" for row in sorted(anew - kept)]
+                found += [f"wrong: {row}" for row in sorted(kept - anew)]
         return found, compared
+
+    def write_changes(self, before: Manifest | None, place: str) -> tuple[list[str], int, int]:
+        """Write how all answers differ from those of a manifest: files, rows, growth of the answers."""
+        from pyspark.errors import PythonException
+        from pyspark.sql import functions as f
+
+        for query in self.deployment.queries:
+            if reason := self.reason(query.name):
+                raise NoJoins(f"{query.name} cannot be computed by joins: {reason}")
+        self.spark.sparkContext.setJobDescription(f"incoq batch {self.manifest.batch}: answer by joins")
+        keys = [json_key(f.col("params")).alias("kp"), json_key(f.col("result")).alias("kr")]
+        anew = result_frame(self.spark, []).drop("delta")
+        for query in self.deployment.queries:
+            if self.relations.demand(query.name):
+                anew = anew.unionByName(self.answers(query.name).withColumn("query", f.lit(query.name)))
+        anew = anew.select("query", *keys, "params", "result")
+        old = net_frame(self.spark, self.store, before).select(
+            f.col("query"), *keys, f.col("params").alias("p"), f.col("result").alias("r")
+        )
+        both = anew.join(old, ["query", "kp", "kr"], "full_outer")
+        changed = both.where("params is null or p is null").select(
+            "query", f.coalesce("params", "p").alias("params"), f.coalesce("result", "r").alias("result"),
+            f.when(f.col("params").isNull(), -1).otherwise(1).cast("tinyint").alias("delta"),
+        )  # fmt: skip
+        folder = self.store.path / place
+        try:
+            changed.write.parquet(str(folder))
+        except PythonException as error:
+            if "Unattached" in str(error):
+                raise NoJoins("a condition reads more than can be joined to its rows") from None
+            raise
+        deltas = [pq.read_table(path, columns=["delta"])["delta"] for path in folder.glob("part-*.parquet")]
+        files = [f"{place}/{path.name}" for path in folder.glob("part-*.parquet")]
+        return files, sum(map(len, deltas)), sum(pc.sum(d).as_py() or 0 for d in deltas)
+
+
+def by_joins(
+    spark: Any, store: Store
+) -> Callable[[Manifest | None, Manifest, str], tuple[list[str], int, int]]:
+    """The road that a pipeline takes where joins are cheaper."""
+
+    def write(before: Manifest | None, after: Manifest, place: str) -> tuple[list[str], int, int]:
+        with Recomputation(spark, store, after) as anew:
+            return anew.write_changes(before, place)
+
+    return write
+
+
+def result_frame(spark: Any, files: list[str]) -> Any:
+    """Rows of the feed or of folded results, as a DataFrame."""
+    return spark.read.schema(RESULTS).parquet(*files) if files else spark.createDataFrame([], RESULTS)
+
+
+def net_frame(spark: Any, store: Store, manifest: Manifest | None) -> Any:
+    """The answers of a manifest: a DataFrame (query, params, result)."""
+    from pyspark.sql import functions as f
+
+    entries = entries_of(manifest) if manifest is not None else []
+    rows = result_frame(spark, [str(store.path / file) for e in entries for file in e.files])
+    keyed = rows.withColumn("kp", json_key(f.col("params"))).withColumn("kr", json_key(f.col("result")))
+    text = {c: f.max(f.when(f.col("delta") > 0, f.col(c))).alias(c) for c in ("params", "result")}
+    counted = keyed.groupBy("query", "kp", "kr").agg(f.sum("delta").alias("n"), *text.values())
+    return counted.where("n > 0").select("query", "params", "result")

@@ -106,7 +106,7 @@ def demand_texts(params: str) -> list[str]:
 
 
 def _last_rows(log: Sequence[Path], relation: str) -> Any:
-    """What the log leaves behind of a relation, as an Arrow table (o, k, x, p); None where that is nothing."""
+    """What the log leaves behind of a relation, as an Arrow table (o, k, x, p); None: nothing."""
     found: dict[tuple[str, str], tuple[str | None, bool]] = {}
     for path in log:
         if _has(path, relation):

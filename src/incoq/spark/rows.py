@@ -1,4 +1,4 @@
-"""Python on Arrow batches, for what Spark's expressions do not say: conditions, results, patterns, aggregates.
+"""Python on Arrow batches, for what Spark's expressions do not say: conditions, patterns, aggregates.
 
 A condition may read what no clause binds: a field behind a short-circuit, whether a set holds something, how
 long it is. Joins put that into the row (a *fact*), and an id of the row finds it there; an id that is asked
@@ -19,7 +19,7 @@ _ABSENT: Any = object()
 _CACHED = 100_000  # values that a task remembers
 
 
-class Unattached(BaseException):  # noqa: N818  # not an Exception: those are what a query skips
+class Unattached(BaseException):  # not an Exception: those are what a query skips
     """A condition reads what was not joined to its row."""
 
 

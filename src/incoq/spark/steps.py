@@ -27,8 +27,8 @@ TOTAL = ("len", "any", "all", "exists")  # aggregates that always have a value
 class Steps:
     """The DataFrames of one query, for a DataFrame of demanded combinations."""
 
-    def __init__(self, anew: Recomputation, joins: Joins, push: bool = True) -> None:
-        self.anew, self.joins, self.push = anew, joins, push
+    def __init__(self, anew: Recomputation, joins: Joins) -> None:
+        self.anew, self.joins = anew, joins
         self.relations = anew.relations
         self.columns: dict[str, str] = {}  # variable -> column
         self.tuples: set[str] = set()  # variables whose value may be a tuple
@@ -56,8 +56,7 @@ class Steps:
                 self.tuples.add(variable)
         self.frame = demand
         self._filter()
-        if self.push:
-            self.cut = Tags(self.anew, joins, self.tuples).cut(demand, self.columns, values)
+        self.cut = Tags(self.anew, joins, self.tuples).cut(demand, self.columns, values)
         pending = [c for c in joins.clauses[1:] if not c.watch]
         while pending:
             clause = self._next(pending)
@@ -132,8 +131,6 @@ class Steps:
         """The ids that a variable can be, where they are few."""
         from pyspark.sql import functions as f
 
-        if not self.push:
-            return None
         self._keep()
         ids = self.frame.select(identity(f.col(self.columns[variable])).alias("o")).distinct()
         found = ids.where("o is not null").limit(LOOKED_UP + 1).collect()
@@ -148,8 +145,6 @@ class Steps:
         """What of a relation is about what a variable can be."""
         from pyspark.sql import functions as f
 
-        if not self.push:
-            return relation
         ids = self.frame.select(identity(f.col(self.columns[variable])).alias("o")).distinct()
         return relation.join(f.broadcast(ids), "o", "left_semi")
 
@@ -239,7 +234,6 @@ class Steps:
         self._match(self.frame, ("name", v), second, self.relations.may_hold_tuples("item", "x"))
 
     def _subscript(self, clause: JoinClause) -> None:
-        from pyspark.sql import functions as f
 
         source, target = clause.args[0], clause.args[-1]
         key_column = self._key_column(clause)
@@ -293,7 +287,7 @@ class Steps:
         asked = self.frame.select(
             *(key(f.col(self.columns[v])).alias(n) for v, n in zip(given, names, strict=True))
         ).distinct()
-        steps = Steps(self.anew, inner, self.push)
+        steps = Steps(self.anew, inner)
         answers, columns = steps.answers(asked, names, None)
         found = self._new()
         keys = {p: self._new() for p in inner.all_params}

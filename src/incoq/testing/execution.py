@@ -135,12 +135,25 @@ class Execution:
         except oracle.NotWellFormed as error:
             raise Refused("not well-formed", str(error)) from None
         self.asked = {q.name: Asked(q, references[q.name]) for q in program.queries}
+        self.live.update({f"seen_{name}": self.seen(asked) for name, asked in self.asked.items()})
         self.evaluate = self.evaluator()
+
+    def seen(self, asked: Asked) -> Callable[..., None]:
+        """What a program calls with an answer in the middle of an update: it must be right there and then."""
+
+        def check(answer: Any, *args: Any) -> None:
+            expected = set(asked.reference.bag(*args))
+            if set(map(without_nan, answer)) != set(map(without_nan, expected)):
+                raise Failure(
+                    "answer", f"{asked.spec.name}{show(args)} is {show(answer)}, not {show(expected)}"
+                )
+
+        return check
 
     def load_compiled(self, text: str, mode: str, strategy: str) -> tuple[dict[str, Any], Any]:
         """Compile the text and execute what came out."""
         try:
-            compiled, code = compile_once(text, mode, strategy)
+            compiled, code = self.compile(text, mode, strategy)
         except Exception as error:
             refuse(error)
             raise Failure("compiler crash", f"{type(error).__name__}: {error}") from error
@@ -157,6 +170,10 @@ class Execution:
             checker = None
         self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
         return live, checker
+
+    def compile(self, text: str, mode: str, strategy: str) -> tuple[Any, str]:
+        """The compiled program and its code."""
+        return compile_once(text, mode, strategy)
 
     def load_code(self, code: str) -> dict[str, Any]:
         """Execute the compiled code."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from incoq.evaluate.drivers.base import ALL, Data, Driver, Point, Prepared
-from incoq.evaluate.drivers.running import BIG, PLACES, number_of_groups, users_table
+from incoq.evaluate.drivers.running import BIG, PLACES, WATCHED, number_of_groups, users_table
 from incoq.evaluate.peers.world import World
 from incoq.evaluate.workloads import Column, Table
 
@@ -44,16 +44,30 @@ def world(data: Data, point: Point) -> World:
 
 def _peers(program: Any, data: Data, point: Point) -> Prepared:
     made = world(data, point)
-    peer = program.Peer(made) if hasattr(program, "Peer") else _Program(program, made)
+    peer = program.Peer(made) if hasattr(program, "Peer") else ProgramPeer(program, made)
     for celeb in range(CELEBS):
         peer.ask(celeb)
-    steps = _mixed(peer, made, data) if point.option("mixed", False) else _moves(peer, made, data)
+    members = {user for user, groups in enumerate(made.joined) if 0 in groups}
+    mixed = point.option("mixed", False)
+    steps = _mixed(peer, made, data, members) if mixed else _moves(peer, made, data)
+    watched = [user for user, followees in enumerate(made.follows) if set(made.celebs) & set(followees)]
+    watched = watched[:WATCHED]
 
     def run() -> None:
         for function, arguments in steps:
             function(*arguments)
 
-    return Prepared({ALL: run}, lambda: [sorted(peer.ask(celeb)) for celeb in range(CELEBS)])
+    def answers() -> object:
+        log = []
+        for number, user in enumerate((*watched, *watched[::2])):  # as in the running example
+            if user not in members:
+                peer.join(user)
+                members.add(user)
+            peer.move(user, PLACES[number // len(watched)])
+            log.append([sorted(peer.ask(celeb)) for celeb in range(CELEBS)])
+        return log
+
+    return Prepared({ALL: run}, answers)
 
 
 Step = tuple[Callable[..., object], tuple[Any, ...]]
@@ -68,11 +82,13 @@ def _moves(peer: Any, made: World, data: Data) -> list[Step]:
     return steps
 
 
-def _mixed(peer: Any, made: World, data: Data) -> list[Step]:
-    """Of 100 operations 50 ask, 26 move a user, 12 begin or end to follow and 12 join or leave the group."""
+def _mixed(peer: Any, made: World, data: Data, members: set[int]) -> list[Step]:
+    """Of 100 operations 50 ask, 26 move a user, 12 begin or end to follow and 12 join or leave the group.
+
+    `members` become those that are in the group in the end.
+    """
     users = len(made.places)
     fans = [{u for u, followees in enumerate(made.follows) if celeb in followees} for celeb in made.celebs]
-    members = {u for u, groups in enumerate(made.joined) if 0 in groups}
     steps: list[Step] = []
     for kind, asked, moved, place in zip(*data["steps"].values(), strict=True):
         user = moved % users
@@ -85,11 +101,11 @@ def _mixed(peer: Any, made: World, data: Data) -> list[Step]:
             fans[asked] ^= {user}
         else:
             steps.append((peer.leave if user in members else peer.join, (user,)))
-            members ^= {user}
+            members.symmetric_difference_update({user})
     return steps
 
 
-class _Program:
+class ProgramPeer:
     """A version of the program, behind the same methods as a peer."""
 
     def __init__(self, program: Any, made: World) -> None:

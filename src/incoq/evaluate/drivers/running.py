@@ -8,6 +8,7 @@ from incoq.evaluate.drivers.base import ALL, FOLLOWS, UPDATES, Data, Driver, Poi
 from incoq.evaluate.workloads import UNIFORM, Column, Table
 
 BIG = ("fan0", "fan1", "fan2", "member")  # a coin for each: follows a celebrity, is in the group
+WATCHED, ASKED = 20, 50  # fans that move, and celebrities that are asked about, when versions are compared
 PLACES = ("NYC", *(f"place{i:02}" for i in range(1, 20)))
 
 
@@ -78,6 +79,18 @@ def _running(program: Any, data: Data, point: Point) -> Prepared:
     for celeb in celebs:
         ask(celeb, group)
 
+    watched = [user for user in users if user in fans][:WATCHED]
+
+    def answers() -> object:
+        # Most answers are empty: let some fans into the group and to New York, and half of them leave again.
+        log = []
+        for number, user in enumerate((*watched, *watched[::2])):
+            if user not in group:
+                program.join(user, group)
+            move(user, PLACES[number // len(watched)])
+            log.append([sorted(ask(celeb, group)) for celeb in celebs[:ASKED]])
+        return log
+
     def both() -> None:
         for celeb, user, place in steps:
             ask(celeb, group)
@@ -95,8 +108,8 @@ def _running(program: Any, data: Data, point: Point) -> Prepared:
                 program.unfollow(old, celeb)
                 program.follow(new, celeb)
 
-        return Prepared({ALL: updates, FOLLOWS: follows}, lambda: [sorted(ask(c, group)) for c in celebs])
-    return Prepared({ALL: both, UPDATES: updates}, lambda: [sorted(ask(c, group)) for c in celebs])
+        return Prepared({ALL: updates, FOLLOWS: follows}, answers)
+    return Prepared({ALL: both, UPDATES: updates}, answers)
 
 
 def _exchanges(users: list[Any], celebs: list[Any], data: Data) -> list[tuple[Any, Any, Any]]:
