@@ -36,4 +36,5 @@ GATES = (
     Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
     Gate("size", "large programs end in an answer or a coded refusal", 2),
     Gate("names", "fuzzed identifiers and strings, a canary, hash seeds", 2),
+    Gate("seeded", "bugs put into the compiler are seen by the ordinary tests", 3),
 )
