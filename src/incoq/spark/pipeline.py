@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.compaction import fold, fold_tasks
 from incoq.spark.deployment import Deployment
 from incoq.spark.events import Batch, Reader, Rejected
@@ -373,5 +373,5 @@ def _feed(manifest: Manifest, outcomes: list[Outcome]) -> Entry:
 def _write(table: Any, path: Path) -> None:
     """Write a Parquet file that is there whole or not at all."""
     fresh = path.with_name("." + path.name)
-    pq.write_table(table, fresh, compression="zstd")
+    sealed.write_table(table, fresh, path)
     fresh.replace(path)

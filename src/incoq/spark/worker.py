@@ -8,7 +8,6 @@ demand needs, as of the batch before. So it does not matter on which worker a pa
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 import uuid
@@ -19,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, Engine, Row
 from incoq.spark.lookup import Lookup, log_of
 from incoq.spark.snapshots import load_snapshot, trimmed, write_snapshot
-from incoq.spark.store import Entry
+from incoq.spark.store import Entry, Store
 
 REBUILD_AT = (
     2.0  # relevant changes for each loaded fact: beyond, starting anew is cheaper (bench.spark_pipeline)
@@ -84,7 +83,7 @@ ENGINES: dict[tuple[str, int, int], _Hosted] = {}
 
 @lru_cache(maxsize=4)
 def _program(store: str, digest: str) -> tuple[Deployment, Any]:
-    deployment = Deployment.from_json(json.loads((Path(store) / "engine.json").read_text()))
+    deployment = Store(store).deployment()
     return deployment, compile(deployment.code, f"<incoq engine {digest}>", "exec", dont_inherit=True)
 
 
@@ -250,6 +249,6 @@ def _write_feed(task: Task, changes: list[tuple[str, str, str, int]]) -> str:
     place = Path(task.store) / name
     place.parent.mkdir(parents=True, exist_ok=True)
     fresh = place.with_name("." + place.name)
-    pq.write_table(table, fresh, compression="zstd")
+    sealed.write_table(table, fresh, place)
     os.replace(fresh, place)
     return name
