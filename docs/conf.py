@@ -12,7 +12,7 @@ author = "incoq contributors"
 release = version = incoq.__version__
 extensions = ["myst_parser", "show"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "evaluation"]
 myst_heading_anchors = 3
 suppress_warnings = [
     "misc.highlighting_failure",

@@ -13,8 +13,8 @@ def row(
     failure: str = "", operations: int = 1000,
 ) -> Row:  # fmt: skip
     return Row(
-        experiment, "program", mode, part, size, 1, run, seconds, operations, iterations, space, answers,
-        failure, 1.0, "a machine", "3.x", "0", "2026-01-01T00:00:00+00:00",
+        experiment, "program", mode, part, size, 1, run, seconds, operations, iterations, space, 1 << 20,
+        answers, failure, 1.0, "a machine", "3.x", "0", "2026-01-01T00:00:00+00:00",
     )  # fmt: skip
 
 

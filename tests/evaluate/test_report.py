@@ -11,13 +11,18 @@ import pytest
 from click.testing import CliRunner
 
 from incoq.cli import main
-from incoq.evaluate.claims import CLAIMS, FAILS, HOLDS, UNDECIDED, UNMEASURED, judge, order_holds
+from incoq.evaluate.catalogue import EXPERIMENTS
+from incoq.evaluate.checks import FAILS, HOLDS, UNDECIDED, UNMEASURED, Advantages, combined, order_holds
+from incoq.evaluate.claims import CLAIMS, Claim, judge
 from incoq.evaluate.drivers import ALL
-from incoq.evaluate.experiments import EXPERIMENTS
-from incoq.evaluate.report import Report, html, markdown
+from incoq.evaluate.report import Report, html, markdown, summary
 from incoq.evaluate.statistics import Estimate, Fit, Problem, Statistics
+from incoq.evaluate.transformation import Transformed, verdicts
+from incoq.stats_paper import Figures
 
 SIZES = (100, 200, 400)
+OURS = Figures(50, 1, 9, (700, 0.1), None)
+TRANSFORMED = (Transformed("running", OURS, Figures(40, 1, 9, (251, 10.12), (491, 21.73))),)
 
 
 def statistics() -> Statistics:
@@ -26,23 +31,50 @@ def statistics() -> Statistics:
         estimates += [Estimate("birthday", mode, ALL, "time", n, 2.0 * n**exponent, 0.5, 10) for n in SIZES]
         fits.append(Fit("birthday", mode, ALL, "time", 3, exponent, 0.1, 2.0, 0.0, 2.0, 0.1, 1.0))
     problem = Problem("birthday", 100, "<script>alert(1)</script>")
-    return Statistics(tuple(estimates), tuple(fits), (problem,), 90)
+    return Statistics(tuple(estimates), tuple(fits), (problem,), (), 90)
 
 
 def report() -> Report:
     found = statistics()
     facts = (("machine", "<i>one</i>"),)
-    return Report(EXPERIMENTS, found, tuple(judge(CLAIMS, found)), ("left <b>out</b>",), facts, "again")
+    verdicts = tuple(judge(CLAIMS, found))
+    return Report(EXPERIMENTS, found, verdicts, TRANSFORMED, ("left <b>out</b>",), facts, "again")
+
+
+def claim(text: str) -> Claim:
+    return next(claim for claim in CLAIMS if claim.text.startswith(text))
 
 
 def test_a_claim_holds_fails_or_is_undecided_by_what_was_measured() -> None:
-    verdicts = {
-        v.claim.mode: v.verdict
-        for v in judge(CLAIMS, statistics())
-        if v.claim.experiment == "birthday" and v.claim.measure == "time"
+    (probabilistic,) = judge([claim("Probabilistic")], statistics())
+    found = {
+        f.measured.partition(":")[0]: f.verdict for f in probabilistic.findings if "birthday" in f.rests_on
     }
-    assert verdicts == {"original": HOLDS, "incremental": HOLDS, "filtered": FAILS}
-    assert {v.verdict for v in judge(CLAIMS, statistics()) if v.claim.experiment == "wifi"} == {UNMEASURED}
+    assert found == {
+        "birthday, iterations, original": UNMEASURED,
+        "birthday, time, original": HOLDS,
+        "birthday, time, incremental": HOLDS,
+        "birthday, time, filtered": FAILS,
+    }
+    assert probabilistic.verdict == FAILS
+    (collector,) = judge([claim("The garbage collector")], statistics())
+    assert collector.verdict == UNMEASURED
+
+
+def test_a_claim_holds_when_all_it_asserts_does() -> None:
+    assert combined([HOLDS, HOLDS]) == HOLDS
+    assert combined([HOLDS, UNDECIDED]) == combined([HOLDS, UNMEASURED]) == UNDECIDED
+    assert combined([UNDECIDED, FAILS]) == FAILS
+    assert combined([UNMEASURED, UNMEASURED]) == UNMEASURED
+
+
+def test_transformation_is_judged_by_the_slowest_and_by_its_growth() -> None:
+    made = {f"p{n}": Figures(n, 2, 3, (n, n / 100), (2 * n, n / 50)) for n in (100, 200, 400, 800)}
+    quick, linear = verdicts(made)
+    assert (quick.verdict, linear.verdict) == (HOLDS, HOLDS)
+    slow = verdicts(made | {"slow": Figures(9, 3, 1, None, (900, 31.0))})[0]
+    assert slow.verdict == FAILS
+    assert "31.00 s" in slow.findings[0].measured
 
 
 def test_an_order_needs_a_near_exponent_and_a_narrow_interval() -> None:
@@ -53,22 +85,28 @@ def test_an_order_needs_a_near_exponent_and_a_narrow_interval() -> None:
     assert order_holds(0, float("nan"), float("nan")) == UNDECIDED
 
 
-def test_every_claim_is_about_an_experiment_that_measures_it() -> None:
+def test_every_claim_is_about_what_an_experiment_measures() -> None:
     by_name = {experiment.name: experiment for experiment in EXPERIMENTS}
-    for claim in CLAIMS:
-        experiment = by_name[claim.experiment]
-        assert claim.mode in experiment.modes
-        assert claim.part == ALL or len(experiment.parts) == 2
-    assert len({(c.experiment, c.text, c.mode, c.measure) for c in CLAIMS}) == len(CLAIMS)
+    for check in (check for claim in CLAIMS for check in claim.checks):
+        for series in check.series if isinstance(check, Advantages) else [check.series]:
+            experiment = by_name[series.experiment]
+            assert series.mode in experiment.modes
+            assert getattr(check, "than", series.mode) in experiment.modes
+            assert series.part in experiment.parts or len(experiment.parts) == 2
+    assert len({claim.text for claim in CLAIMS}) == len(CLAIMS)
 
 
 def test_the_page_and_the_tables_have_every_claim_and_escape_text() -> None:
-    page, tables = html(report()), markdown(report())
+    page, tables, short = html(report()), markdown(report()), summary(report())
     assert page.count('data-label="verdict"') == len(CLAIMS)
-    for verdict in (HOLDS, FAILS, UNMEASURED):
+    for verdict in (FAILS, UNMEASURED):
         assert f">{verdict}</td>" in page
-    for claim in CLAIMS:
-        assert f"| {claim.text} |" in tables
+    for one in CLAIMS:
+        assert f"| {one.text} |" in tables
+        assert f"| {one.text} |" in short
+    for text in (page, tables):
+        assert "700 / 0.10" in text
+        assert "251 / 10.12" in text
     assert "<b>out</b>" not in page
     assert "<i>one" not in page
     assert "&lt;script&gt;alert(1)" in page

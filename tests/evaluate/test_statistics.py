@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from made_rows import row, series
 
-from incoq.evaluate.rows import append_all
+from incoq.evaluate.checks import UNDECIDED, order_holds
+from incoq.evaluate.rows import STOPPED, append
 from incoq.evaluate.statistics import Statistics, compute, half_width
 
 SIZES = (100, 200, 400, 800)
@@ -17,12 +18,18 @@ SIZES = (100, 200, 400, 800)
 @pytest.fixture(scope="module")
 def found(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Statistics:
     folder = tmp_path_factory.mktemp("samples")
-    append_all(folder, series(SIZES, lambda n: 1e-6 * n**2, mode="original"))
-    append_all(folder, series(SIZES, lambda n: 0.5))
-    append_all(folder, series(SIZES, lambda n: 1.0 + 1e-3 * n, experiment="running-size"))
-    append_all(folder, series(SIZES, lambda n: 1.0, experiment="running-size", part="updates"))
-    append_all(folder, [row(mode="original", size=900, run=1, seconds=None, failure="given up")])
-    append_all(folder, [row(mode="filtered", size=100, run=9, seconds=0.5, answers="other")])
+    append(folder, series(SIZES, lambda n: 1e-6 * n**2, mode="original"))
+    append(folder, series(SIZES, lambda n: 0.5))
+    append(folder, series(SIZES, lambda n: 1.0 + 1e-3 * n, experiment="running-size"))
+    append(folder, series(SIZES, lambda n: 1.0, experiment="running-size", part="updates"))
+    append(folder, [row(mode="original", size=900, run=1, seconds=None, failure="given up")])
+    append(folder, [row(mode="filtered", size=100, run=9, seconds=0.5, answers="other")])
+    append(folder, [row(mode="filtered", size=100, run=10, operations=7, seconds=0.0035, answers="of fewer")])
+    append(folder, [row(mode="original", size=1000, seconds=None, failure=f"{STOPPED} of 10 s")])
+    append(folder, series(SIZES, lambda n: 1.0, experiment="running-zipf"))
+    append(
+        folder, series(SIZES, lambda n: 0.999 if n > 100 else 1.1, experiment="running-zipf", part="updates")
+    )
     return compute(spark, folder)
 
 
@@ -65,6 +72,26 @@ def test_a_failure_and_a_difference_of_answers_are_problems(found: Statistics) -
     assert (900, "original, all: given up") in problems
     assert any(size == 100 and "answer differently" in what for size, what in problems)
     assert len(problems) == 2
+
+
+def test_answers_are_compared_where_as_many_operations_were_performed(found: Statistics) -> None:
+    assert not any("of fewer" in problem.what for problem in found.problems)
+
+
+def test_what_was_stopped_at_the_limit_is_no_problem_but_is_told(found: Statistics) -> None:
+    assert [(p.experiment, p.size, p.what) for p in found.stopped] == [
+        ("birthday", 1000, "original stopped at the limit of 10 s")
+    ]
+    assert 1000 not in {p.size for p in found.problems}
+
+
+def test_a_difference_of_times_below_zero_leaves_the_growth_undecided(found: Statistics) -> None:
+    alone = found.series("running-zipf", "filtered", "query", "time")
+    assert [e.value > 0 for e in alone] == [False, True, True, True]
+    fit = found.fit("running-zipf", "filtered", "query", "time")
+    assert fit is not None
+    assert math.isnan(fit.exponent)
+    assert order_holds(0, fit.exponent, fit.half_width) == UNDECIDED
 
 
 def test_the_interval_of_a_slope_is_that_of_the_textbook() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from incoq.evaluate.workloads import ZIPF, Column, Table, generate, read
+from incoq.evaluate.workloads import ZIPF, Column, Table, generate, place_of, read
 
 TABLES = {
     "users": Table(
@@ -22,8 +22,8 @@ TABLES = {
 
 
 def made(spark: Any, place: Path, seed: int, partitions: int) -> dict[str, list[Any]]:
-    generate(spark, TABLES, seed, place, partitions)
-    return read(place, "users")
+    generate(spark, "users", TABLES["users"], seed, place, partitions)
+    return read(place)
 
 
 def test_data_are_the_same_at_any_parallelism_and_others_with_another_seed(
@@ -49,6 +49,13 @@ def test_draws_are_distinct_in_range_and_skewed_where_asked(spark: Any, tmp_path
 
 def test_what_was_half_written_is_made_again(spark: Any, tmp_path: Path) -> None:
     whole = made(spark, tmp_path, 7, 2)
-    (tmp_path / "users" / "_SUCCESS").unlink()
-    next((tmp_path / "users").glob("part-*.parquet")).unlink()
+    (tmp_path / "_SUCCESS").unlink()
+    next(tmp_path.glob("part-*.parquet")).unlink()
     assert made(spark, tmp_path, 7, 2) == whole
+
+
+def test_tables_that_are_drawn_alike_lie_in_one_place(tmp_path: Path) -> None:
+    table = TABLES["users"]
+    assert place_of(tmp_path, "users", table) == place_of(tmp_path, "users", Table(300, dict(table.columns)))
+    assert place_of(tmp_path, "users", table) != place_of(tmp_path, "users", Table(301, table.columns))
+    assert place_of(tmp_path, "users", table) != place_of(tmp_path, "steps", table)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from browser import Browser
 
+from incoq.evaluate.catalogue import EXPERIMENTS
 from incoq.evaluate.claims import CLAIMS, judge
-from incoq.evaluate.experiments import EXPERIMENTS
 from incoq.evaluate.report import Report, html
 from incoq.evaluate.statistics import Estimate, Fit, Statistics
 
@@ -21,13 +21,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     estimates = [
         Estimate(e.name, mode, part, measure, size, 3.0 * size, 2.0 * size, 10)
         for e, mode, part in SERIES
-        for measure in ("time", "space")
+        for measure in ("time", "space", "memory")
         for size in SIZES
     ]
     fits = [Fit(e.name, mode, part, "time", 4, 1.0, 0.1, 3.0, 0.0, 3.0, 0.1, 1.0) for e, mode, part in SERIES]
-    found = Statistics(tuple(estimates), tuple(fits), (), 1000)
+    found = Statistics(tuple(estimates), tuple(fits), (), (), 1000)
     facts = (("machine", "a long name of a machine, " * 5),)
-    report = Report(EXPERIMENTS, found, tuple(judge(CLAIMS, found)), ("left out",), facts, "incoq evaluate")
+    report = Report(
+        EXPERIMENTS, found, tuple(judge(CLAIMS, found)), (), ("left out",), facts, "incoq evaluate"
+    )
     place = tmp_path_factory.mktemp("report") / "report.html"
     place.write_text(html(report), encoding="utf-8")
     return place

@@ -36,16 +36,20 @@ QUICK_BUDGET = 240  # seconds; the report takes some of the rest of five minutes
     "--programs", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
     help="The paper's programs; default: the checkout's.",
 )  # fmt: skip
+@click.option(
+    "--publish", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Also write the report there, with all samples in one file.",
+)  # fmt: skip
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 def evaluate(
     output: Path | None, quick: bool, only: tuple[str, ...], listed: bool, report_only: bool,
-    budget: float | None, programs: Path | None, master: str,
+    budget: float | None, programs: Path | None, publish: Path | None, master: str,
 ) -> None:  # fmt: skip
     """Measure the paper's experiments, judge its claims and write a report.
 
     Every sample is kept as a row. A run that was interrupted goes on where it stopped.
     """
-    from incoq.evaluate.experiments import EXPERIMENTS
+    from incoq.evaluate.catalogue import EXPERIMENTS
 
     if listed:
         for experiment in EXPERIMENTS:
@@ -66,7 +70,7 @@ def evaluate(
     if not report_only:
         _announce(evaluation, budget)
     finished = _run(evaluation, master, report_only, budget)
-    _write(evaluation, master, finished)
+    _write(evaluation, master, finished, publish)
 
 
 def _need_spark() -> None:
@@ -90,7 +94,7 @@ def _programs(given: Path | None) -> Path:
 
 def _same_settings(evaluation: Evaluation) -> None:
     """Samples of a quick run and of a full one do not belong together."""
-    kept = evaluation.place / "settings.json"
+    kept = evaluation.settings
     settings = {"quick": evaluation.quick}
     if kept.exists() and json.loads(kept.read_text(encoding="utf-8")) != settings:
         other = "full" if evaluation.quick else "quick"
@@ -122,24 +126,34 @@ def _run(evaluation: Evaluation, master: str, report_only: bool, budget: float |
     """Make the data, then take the samples while Spark is stopped, so that it does not share the cores."""
     if report_only:
         return not evaluation.left(evaluation.rows())
-    from incoq.evaluate.measure import Job, generate_workloads, measure
+    from incoq.evaluate.measure import Job, generate_workloads, lacks_data, measure
     from incoq.evaluate.rows import Row
+    from incoq.evaluate.transformation import measure_programs
 
     start = time.monotonic()
     with _progress() as bar:
         task = bar.add_task("starting Spark", total=None)
-        with _spark(master) as spark:
-            generate_workloads(spark, evaluation, lambda what: bar.update(task, description=what))
+        if lacks_data(evaluation):
+            with _spark(master) as spark:
+                generate_workloads(spark, evaluation, lambda what: bar.update(task, description=what))
         count, _ = evaluation.expected(evaluation.rows())
         bar.update(task, total=count, completed=0, description="samples")
 
-        def show(job: Job, row: Row) -> None:
-            what = f"{row.experiment} {row.mode} {row.size:,}, run {row.run}"
-            bar.update(task, advance=1, description=what)
-            if row.failure:
-                bar.console.print(f"{what}: {row.failure}", markup=False)
+        def show(job: Job, rows: list[Row]) -> None:
+            what = f"{job.experiment.name} {job.mode} {job.size:,}"
+            bar.update(task, advance=len(rows), description=what)
+            for row in rows:
+                if row.failure:
+                    bar.console.print(f"{what}: {row.failure}", markup=False)
 
-        return measure(evaluation, show, None if budget is None else start + budget)
+        finished = measure(evaluation, show, None if budget is None else start + budget)
+        if not evaluation.quick:
+            measure_programs(
+                evaluation.programs,
+                evaluation.transformations,
+                lambda what: bar.update(task, description=what),
+            )
+        return finished
 
 
 def _progress() -> Any:
@@ -161,33 +175,56 @@ def _spark(master: str) -> Iterator[Any]:
         spark.stop()
 
 
-def _write(evaluation: Evaluation, master: str, finished: bool) -> None:
+def _publish(evaluation: Evaluation, pages: dict[str, str], place: Path) -> None:
+    """The report with all its samples in one file, small enough to be kept with the code."""
+    from incoq.evaluate.rows import write_rows
+    from incoq.output import write_text
+
+    samples = place / evaluation.samples.name
+    samples.mkdir(parents=True, exist_ok=True)
+    write_rows(samples / "all.parquet", evaluation.rows())
+    for kept in (evaluation.settings, evaluation.transformations):
+        if kept.exists():
+            pages = pages | {kept.name: kept.read_text(encoding="utf-8")}
+    for name, text in pages.items():
+        write_text(place / name, text)
+    click.echo(f"published in {place}", err=True)
+
+
+def _write(evaluation: Evaluation, master: str, finished: bool, publish: Path | None) -> None:
     """Compute everything from the rows, and write it down."""
     if not evaluation.rows():
         raise click.UsageError(f"{evaluation.place} has no samples yet")
-    from incoq.evaluate.claims import CLAIMS, FAILS, judge
+    from incoq.evaluate.claims import CLAIMS, judge, speaking_against
     from incoq.evaluate.report import Report, html, markdown, summary
     from incoq.evaluate.statistics import compute
+    from incoq.evaluate.transformation import beside_the_papers, read_figures, verdicts
     from incoq.output import write_text
 
     with _spark(master) as spark:
         statistics = compute(spark, evaluation.samples)
         engine = f"Spark {spark.version}"
     names = {experiment.name for experiment in evaluation.experiments}
-    verdicts = judge([claim for claim in CLAIMS if claim.experiment in names], statistics)
+    figures = read_figures(evaluation.transformations)
+    judged = judge([claim for claim in CLAIMS if claim.experiments <= names], statistics)
     report = Report(
-        evaluation.experiments, statistics, tuple(verdicts), _left_out(evaluation, finished),
+        evaluation.experiments, statistics, (*judged, *verdicts(figures)),
+        tuple(beside_the_papers(figures)), _left_out(evaluation, finished),
         (*_facts(evaluation), ("statistics", engine)), _command(evaluation),
     )  # fmt: skip
     for line in report.left_out:
         click.echo(line)
-    for name, text in (("report.html", html(report)), ("report.md", markdown(report))):
+    pages = {"report.html": html(report), "report.md": markdown(report), "summary.md": summary(report)}
+    for name, text in pages.items():
         write_text(evaluation.place / name, text)
         click.echo(f"wrote {evaluation.place / name}", err=True)
+    if publish is not None:
+        _publish(evaluation, pages, publish)
     click.echo(report.tally())
-    if any(verdict.verdict == FAILS for verdict in verdicts):
+    against = speaking_against(report.verdicts)
+    if against:
         click.echo("Does not hold:")
-        for line in summary(verdicts):
+        for line in against:
             click.echo(f"  {line}")
     for problem in statistics.problems:
         click.echo(f"{problem.experiment}, {problem.size:,}: {problem.what}", err=True)
@@ -196,21 +233,29 @@ def _write(evaluation: Evaluation, master: str, finished: bool) -> None:
 
 
 def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
-    from incoq.evaluate.experiments import EXPERIMENTS, NOT_COVERED
+    from incoq.evaluate.catalogue import CUT, EXPERIMENTS
+    from incoq.evaluate.peers import PEERS, is_installed
 
     lines = []
     if evaluation.quick:
         lines.append(
             "A quick run: fewer experiments, fewer and smaller sizes, fewer operations and two runs of each "
-            "point, where the protocol asks for ten. Run it without --quick for figures to rely on."
+            "point, where the protocol asks for ten; Table 3 is left out. Run it without --quick for "
+            "figures to rely on."
         )
     if not finished:
-        left = evaluation.left(evaluation.rows())
-        lines.append(f"Not finished: {len(left):,} points have fewer runs than the protocol asks for.")
+        left = {(job.experiment.name, job.mode, job.size) for job in evaluation.left(evaluation.rows())}
+        points = sum(1 for _ in evaluation.points())
+        lines.append(
+            f"Not finished: {len(left):,} of {points:,} points have fewer runs than the protocol asks for."
+        )
     others = [e.name for e in EXPERIMENTS if e not in evaluation.experiments]
     if others:
         lines.append(f"Experiments left out: {', '.join(others)}.")
-    return (*lines, f"Not covered by this command yet: {'; '.join(NOT_COVERED)}.")
+    missing = [PEERS[mode] for mode in PEERS if not is_installed(mode)]
+    if missing:
+        lines.append(f"Peers that are not installed here: {', '.join(missing)} (pip install 'incoq[peers]').")
+    return (*lines, f"Less than the published settings: {'; '.join(CUT)}.")
 
 
 def _facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
@@ -226,12 +271,12 @@ def _facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("system", platform.platform()),
         ("measured", f"{min(row.started for row in rows)} to {max(row.started for row in rows)}"),
         ("runs", str(evaluation.protocol)),
-        ("seed", values([str(row.seed - row.size) for row in rows]) + ", plus the size"),
+        ("seed", values([str(row.seed) for row in rows]) + ", plus the number of rows of a table"),
     )
 
 
 def _command(evaluation: Evaluation) -> str:
-    from incoq.evaluate.experiments import EXPERIMENTS
+    from incoq.evaluate.catalogue import EXPERIMENTS
 
     words = ["incoq", "evaluate", *(["--quick"] if evaluation.quick else [])]
     if len(evaluation.experiments) < len(EXPERIMENTS):

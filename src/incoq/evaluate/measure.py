@@ -1,33 +1,32 @@
 """What is measured, and in which order: one process at a time, until every point is known well enough.
 
-Runs go round: the first of every point, then the second, so that a slow spell of the machine falls on all
-alike and a run that is cut short has something about everything. A point has enough runs when their
-standard deviation is below a tenth of their mean, between the protocol's least and most numbers of runs.
+Runs go round: the first ones of every point, then, where they differ too much, more of them. A point has
+enough runs when their standard deviation is below a tenth of their mean, between the protocol's least and
+most numbers of runs. A version that takes longer than the limit at one size is not measured at larger ones.
 Rows that are there are not measured again.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from incoq.evaluate.drivers import DRIVERS
-from incoq.evaluate.experiments import Experiment
+from incoq.evaluate.experiments import SEED, Experiment
+from incoq.evaluate.peers import THREADED, is_installed
 from incoq.evaluate.rows import Key, Row, append, read_rows
-from incoq.evaluate.workloads import generate
+from incoq.evaluate.sampler import Sampler, sampler
+from incoq.evaluate.workloads import generate, place_of
 
-LIMIT = 300  # seconds for a process with all its preparation, after which it is given up
-_STARTING = 1.2  # seconds that a process takes before it does anything
+LIMIT = 10.0  # seconds of CPU time of one run, after which it is stopped
 
 
 @dataclass(frozen=True)
@@ -54,25 +53,26 @@ class Protocol:
 
 
 QUICK, FULL = Protocol(2, 2), Protocol(10, 50)
+FEW = 3  # runs of what cannot be forked, each of which loads its data anew
+MORE = 5  # runs at a time, of a point whose runs differ too much
 
 
 @dataclass(frozen=True)
 class Job:
-    """One sample that is to be taken."""
+    """Runs of one version at one point, forked from one process that prepares them: (part, number) each."""
 
     experiment: Experiment
     mode: str
-    part: str
     size: int
-    run: int
+    runs: tuple[tuple[str, int], ...]
 
     @property
-    def key(self) -> Key:
-        return (self.experiment.name, self.mode, self.part, self.size, self.run)
+    def keys(self) -> list[Key]:
+        return [(self.experiment.name, self.mode, part, self.size, run) for part, run in self.runs]
 
     @property
     def counted(self) -> bool:
-        return self.run == 0
+        return self.runs[0][1] == 0
 
 
 @dataclass(frozen=True)
@@ -92,112 +92,193 @@ class Evaluation:
     def samples(self) -> Path:
         return self.place / "samples"
 
-    def data(self, experiment: Experiment, size: int) -> Path:
-        return self.place / "workloads" / f"{experiment.name}-{size}"
+    @property
+    def settings(self) -> Path:
+        return self.place / "settings.json"
 
-    def points(self) -> Iterator[tuple[Experiment, str, str, int]]:
+    @property
+    def transformations(self) -> Path:
+        return self.place / "transformations.json"
+
+    def data(self, experiment: Experiment, size: int) -> dict[str, Path]:
+        """Where the tables of a point lie."""
+        tables = DRIVERS[experiment.driver].tables(experiment.point(size, self.quick))
+        return {name: place_of(self.place / "workloads", name, table) for name, table in tables.items()}
+
+    def points(self) -> Iterator[tuple[Experiment, str, int]]:
         for experiment in self.experiments:
             for mode in experiment.modes:
-                for part in experiment.parts:
+                if is_installed(mode):
                     for size in experiment.sizes(mode, self.quick):
-                        yield experiment, mode, part, size
+                        yield experiment, mode, size
+
+    def runs(self, mode: str) -> Protocol:
+        if mode in THREADED and not self.quick:
+            return Protocol(FEW, FEW)
+        return self.protocol
 
     def rows(self) -> list[Row]:
         return read_rows(self.samples) if self.samples.exists() else []
 
     def left(self, rows: Sequence[Row]) -> list[Job]:
-        """The next round: one sample for each point that has not enough; the second one counts loops."""
-        known: dict[tuple[str, str, str, int], list[Row]] = {}
-        for row in rows:
-            known.setdefault(row.key[:4], []).append(row)
+        """The next round: for each point a counted run and as many timed ones as go together.
+
+        Experiments that take least come first, so that a run that is cut short has most of them.
+        """
+        known = _by_point(rows)
         jobs = []
-        for experiment, mode, part, size in self.points():
-            here = known.get((experiment.name, mode, part, size), [])
-            if any(row.failure for row in here):
+        for experiment, mode, size in self.points():
+            here = known.get((experiment.name, mode, size), [])
+            if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
                 continue
-            runs = {row.run for row in here}
-            seconds = [row.seconds for row in here if row.seconds is not None]
-            if 0 not in runs and 1 in runs:
-                jobs.append(Job(experiment, mode, part, size, 0))
-            elif not self.protocol.is_enough(seconds):
-                run = next(n for n in range(1, self.protocol.most + 1) if n not in runs)
-                jobs.append(Job(experiment, mode, part, size, run))
-        return jobs
+            if mode not in THREADED and not any(
+                row.run == 0 for row in here
+            ):  # no loops of Python's in those
+                jobs.append(Job(experiment, mode, size, tuple((part, 0) for part in experiment.parts)))
+            runs = tuple(
+                (part, number)
+                for part in experiment.parts
+                for number in self._missing(mode, [row for row in here if row.part == part], experiment)
+            )
+            if mode in THREADED:
+                jobs += [Job(experiment, mode, size, (run,)) for run in runs]
+            elif runs:
+                jobs.append(Job(experiment, mode, size, runs))
+        return sorted(jobs, key=lambda job: job.experiment.plan(self.quick).seconds)  # a stable sort
+
+    def _missing(self, mode: str, here: Sequence[Row], experiment: Experiment) -> Iterator[int]:
+        """The numbers of the next runs of a part."""
+        protocol = self.runs(mode)
+        seconds = [row.seconds for row in here if row.seconds is not None]
+        if protocol.is_enough(seconds):
+            return
+        more = protocol.least - len(seconds)
+        together = min(more, experiment.plan(self.quick).together) if more > 0 else MORE
+        free = (n for n in range(1, protocol.most + 1) if n not in {row.run for row in here})
+        yield from (number for number, _ in zip(free, range(together), strict=False))
 
     def expected(self, rows: Sequence[Row]) -> tuple[int, float]:
         """How many samples are left at least, and how many seconds they take, by what is known so far."""
-        walls: dict[str, list[float]] = {}
-        done: dict[tuple[str, str, str, int], int] = {}
+        known = _by_point(rows)
+        walls: dict[tuple[str, str], list[float]] = {}
         for row in rows:
-            walls.setdefault(row.experiment, []).append(row.wall)
-            done[row.key[:4]] = done.get(row.key[:4], 0) + 1
+            walls.setdefault((row.experiment, row.mode), []).append(row.wall)
         count, total = 0, 0.0
-        for experiment, mode, part, size in self.points():
-            more = max(0, self.protocol.least + 1 - done.get((experiment.name, mode, part, size), 0))
-            known = walls.get(experiment.name)
-            each = statistics.mean(known) if known else experiment.plan(self.quick).seconds + _STARTING
+        for experiment, mode, size in self.points():
+            here = known.get((experiment.name, mode, size), [])
+            if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
+                continue
+            each_part = self.runs(mode).least + (mode not in THREADED)  # and a counted one
+            more = max(0, each_part * len(experiment.parts) - len(here))
+            times = walls.get((experiment.name, mode))
+            each = statistics.mean(times) if times else experiment.plan(self.quick).seconds
             count, total = count + more, total + more * each
         return count, total
 
 
+def _by_point(rows: Sequence[Row]) -> dict[tuple[str, str, int], list[Row]]:
+    known: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows:
+        known.setdefault((row.experiment, row.mode, row.size), []).append(row)
+    return known
+
+
+def is_beyond_limit(rows: Sequence[Row], experiment: str, mode: str, size: int) -> bool:
+    """Whether this version was stopped at a smaller size of the experiment."""
+    return any(
+        row.stopped and (row.experiment, row.mode) == (experiment, mode) and row.size < size for row in rows
+    )
+
+
+def lacks_data(evaluation: Evaluation) -> bool:
+    """Whether Spark has anything to do."""
+    return any(
+        not (place / "_SUCCESS").exists()
+        for experiment in evaluation.experiments
+        for size in experiment.plan(evaluation.quick).sizes
+        for place in evaluation.data(experiment, size).values()
+    )
+
+
 def generate_workloads(spark: Any, evaluation: Evaluation, note: Callable[[str], None]) -> None:
     """The data of every point, made by Spark unless they are there."""
+    made: set[Path] = set()
+    # Every table is an expression of its own, whose compilation would take longer than its few rows.
+    for setting, value in (("wholeStage", "false"), ("factoryMode", "NO_CODEGEN")):
+        spark.conf.set(f"spark.sql.codegen.{setting}", value)
     for experiment in evaluation.experiments:
         for size in experiment.plan(evaluation.quick).sizes:
             tables = DRIVERS[experiment.driver].tables(experiment.point(size, evaluation.quick))
-            note(f"data of {experiment.name}, {size:,}")
-            generate(spark, tables, experiment.seed(size), evaluation.data(experiment, size))
+            places = evaluation.data(experiment, size)
+            for name, table in tables.items():
+                if places[name] not in made:
+                    note(f"data of {experiment.name}, {size:,}")
+                    generate(spark, name, table, SEED + table.rows, places[name])
+                    made.add(places[name])
 
 
-def take(evaluation: Evaluation, job: Job) -> Row:
-    """Run one sample in a fresh process."""
+def take(evaluation: Evaluation, job: Job, server: Sampler) -> list[Row]:
+    """Perform the runs of a job; where one fails, those after it are not performed."""
     experiment = job.experiment
-    point = experiment.point(job.size, evaluation.quick)
+    point = experiment.point(job.size, evaluation.quick, None if job.counted else job.mode)
+    if job.counted:  # so few that all versions can do them, and be compared
+        point = experiment.smallest_point(job.size, evaluation.quick)
     asked = {
-        "driver": experiment.driver, "mode": job.mode, "part": job.part, "size": job.size,
-        "operations": point.operations, "options": dict(point.options), "counted": job.counted,
-        "data": str(evaluation.data(experiment, job.size)), "programs": str(evaluation.programs),
+        "driver": experiment.driver, "mode": job.mode, "size": job.size, "operations": point.operations,
+        "options": dict(point.options), "counted": job.counted, "runs": job.runs, "limit": LIMIT,
+        "data": {name: str(place) for name, place in evaluation.data(experiment, job.size).items()},
+        "programs": str(evaluation.programs), "forked": job.mode not in THREADED,
     }  # fmt: skip
-    started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
-    found: dict[str, Any] = {"seconds": None, "iterations": None, "space": None, "answers": ""}
-    failure = ""
-    try:
-        process = subprocess.run(
-            [sys.executable, "-m", "incoq.evaluate.sample", json.dumps(asked)],
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,  # a limit of the system's on CPU time would make the clock of CPU time coarse
-            env=os.environ | {"PYTHONHASHSEED": "0"},
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
+    rows = []
+    for number, found in enumerate(server.take(asked)):
+        part, run = job.runs[min(number, len(job.runs) - 1)]
+        rows.append(
+            Row(
+                experiment.name,
+                DRIVERS[experiment.driver].program,
+                job.mode,
+                part,
+                job.size,
+                SEED,
+                run,
+                found.get("seconds"),
+                point.operations or job.size,
+                found.get("iterations"),
+                found.get("space"),
+                found.get("memory"),
+                found.get("answers", ""),
+                found["failure"],
+                found.get("wall", 0.0),
+                machine(),
+                platform.python_version(),
+                _version(),
+                started,
+            )
         )
-    except subprocess.TimeoutExpired:
-        failure = f"given up after {LIMIT} s"
-    else:
-        if process.returncode == 0:
-            found = json.loads(process.stdout.splitlines()[-1])
-        else:
-            failure = (process.stderr.strip().splitlines() or [f"status {process.returncode}"])[-1]
-    return Row(
-        experiment.name, DRIVERS[experiment.driver].program, job.mode, job.part, job.size,
-        experiment.seed(job.size), job.run, found["seconds"], point.operations or job.size,
-        found["iterations"], found["space"], found["answers"], failure, time.monotonic() - start, machine(),
-        platform.python_version(), _version(), started,
-    )  # fmt: skip
+    return rows
 
 
-def measure(evaluation: Evaluation, progress: Callable[[Job, Row], None], until: float | None = None) -> bool:
+def measure(
+    evaluation: Evaluation, progress: Callable[[Job, list[Row]], None], until: float | None = None
+) -> bool:
     """Take the samples that are left, or those that begin before the moment `until`; whether that was all."""
     rows = evaluation.rows()
     while jobs := evaluation.left(rows):
-        for job in jobs:
-            if until is not None and time.monotonic() > until:
-                return False
-            row = take(evaluation, job)
-            append(evaluation.samples, row)
-            rows.append(row)
-            progress(job, row)
+        with sampler() as server:  # another one for each round: its memory lies elsewhere
+            for job in jobs:
+                if until is not None and time.monotonic() > until:
+                    return False
+                if is_beyond_limit(rows, job.experiment.name, job.mode, job.size):
+                    continue
+                taken = take(evaluation, job, server)
+                append(evaluation.samples, taken)
+                rows += taken
+                progress(job, taken)
     return True
 
 
+@cache
 def machine() -> str:
     """The processor, how many, and the system."""
     name = platform.processor() or platform.machine()
@@ -208,6 +289,7 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores, {platform.system()}"
 
 
+@cache
 def _version() -> str:
     from importlib.metadata import version
 

@@ -1,24 +1,31 @@
-"""The report: one page that needs nothing else, and the same tables as Markdown."""
+"""The report: one page that needs nothing else, the same tables as Markdown, and a summary for a README."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
 
-from incoq.evaluate.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED, Verdict
+from incoq.evaluate.checks import FAILS, HOLDS, UNDECIDED, UNMEASURED
+from incoq.evaluate.claims import Verdict
 from incoq.evaluate.drivers import ALL, DRIVERS
 from incoq.evaluate.experiments import Experiment
 from incoq.evaluate.statistics import MEASURES, Fit, Statistics
+from incoq.evaluate.tables import THREADED_NOTE, complexities, peers, shown
+from incoq.evaluate.transformation import Transformed
 from incoq.evaluate.versions import LABELS
 from incoq.pages import render
 from incoq.pages.draw_chart import Mark, Series, draw_chart
 
-PARTS = {"all": "updates with queries", "updates": "updates alone", "query": "queries alone"}
+PARTS = {
+    "all": "updates with queries", "updates": "updates alone", "query": "queries alone",
+    "follows": "exchanges of followers",
+}  # fmt: skip
+VERDICTS = (HOLDS, FAILS, UNDECIDED, UNMEASURED)
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,7 @@ class Report:
     experiments: tuple[Experiment, ...]
     statistics: Statistics
     verdicts: tuple[Verdict, ...]
+    transformed: tuple[Transformed, ...]
     left_out: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     command: str
@@ -38,9 +46,6 @@ class Report:
         return f"{len(self.verdicts)} claims: " + ", ".join(f"{n} {v}" for v, n in counts.items() if n)
 
 
-VERDICTS = (HOLDS, FAILS, UNDECIDED, UNMEASURED)
-
-
 def html(report: Report) -> str:
     """The page."""
     return render(
@@ -48,7 +53,14 @@ def html(report: Report) -> str:
         statistics=report.statistics,
         tally=report.tally(),
         left_out=report.left_out,
-        claims=_by_experiment(report),
+        verdicts=report.verdicts,
+        complexities=complexities(report.statistics),
+        transformed=[
+            {"name": found.name, "cells": list(zip(*transformation_cells(found), strict=True))}
+            for found in report.transformed
+        ],
+        peers=peers(report.experiments, report.statistics),
+        threaded=THREADED_NOTE,
         experiments=[_shown(experiment, report.statistics) for experiment in report.experiments],
         facts=report.facts,
         command=report.command,
@@ -56,44 +68,104 @@ def html(report: Report) -> str:
 
 
 def markdown(report: Report) -> str:
-    """The claims, and the figures of each experiment, as tables."""
+    """The claims, the tables, and the figures of each experiment."""
     lines = ["# The paper's evaluation, measured here", "", report.tally() + ".", ""]
     lines += [f"> {line}\n" for line in report.left_out]
     lines += [f"- {name}: {value}" for name, value in report.facts]
     lines += ["", "## Claims", ""]
-    for experiment, verdicts in _by_experiment(report):
-        lines += [f"### {experiment.title}", "", "| claim | measured | verdict |", "|---|---|---|"]
-        lines += [f"| {_cell(v.claim.text)} | {_cell(v.measured)} | {v.verdict} |" for v in verdicts]
-        lines.append("")
+    head = ("claim", "where", "measured", "verdict", "rests on")
+    rows = []
+    for verdict in report.verdicts:
+        measured = "<br>".join(f"{f.measured}: {f.verdict}" for f in verdict.findings)
+        rests = "<br>".join(dict.fromkeys(f.rests_on for f in verdict.findings))
+        rows.append((verdict.claim.text, verdict.claim.source, measured, verdict.verdict, rests))
+    lines += _table(head, rows)
+    lines += _complexity_table(report) + _transformation_table(report)
+    for variant in peers(report.experiments, report.statistics):
+        lines += [f"## {variant.experiment.title}", "", variant.experiment.note, ""]
+        lines += [*_peer_table(variant), THREADED_NOTE, ""]
     lines += ["## Figures", ""]
     for experiment in report.experiments:
-        rows = _rows(experiment, report.statistics)
-        if rows:
-            columns = "mode | part | µs per operation | ± | runs | iterations | extra space"
-            head = f"| {experiment.axis} | {columns} |"
-            lines += [f"### {experiment.title}", "", head, "|--:|---|---|--:|--:|--:|--:|--:|"]
-            lines += [
-                f"| {r['size']:,} | {r['mode']} | {r['part']} | {r['time']} | {r['deviation']} | "
-                f"{r['runs']} | {r['iterations']} | {r['space']} |"
-                for r in rows
-            ]
-            lines.append("")
+        figures = _rows(experiment, report.statistics)
+        if figures:
+            columns = ("mode", "part", "µs per operation", "±", "runs", "iterations", "extra space", "MiB")
+            names = ("mode", "part", "time", "deviation", "runs", "iterations", "space", "memory")
+            cells = [(f"{row['size']:,}", *(str(row[name]) for name in names)) for row in figures]
+            lines += [f"### {experiment.title}", "", *_table((experiment.axis, *columns), cells)]
     return "\n".join(lines)
 
 
-def _by_experiment(report: Report) -> list[tuple[Experiment, list[Verdict]]]:
-    found = ((e, [v for v in report.verdicts if v.claim.experiment == e.name]) for e in report.experiments)
-    return [(experiment, verdicts) for experiment, verdicts in found if verdicts]
+def summary(report: Report) -> str:
+    """What a README says: every claim with its verdict, and the peers at the largest size."""
+    measured = dict(report.facts)
+    lines = [
+        f"{report.tally()}. {report.statistics.samples:,} samples, {measured.get('machine', '')}, "
+        f"Python {measured.get('Python', '')}.",
+        "",
+        *_table(("claim of the paper", "verdict"), [(v.claim.text, v.verdict) for v in report.verdicts]),
+    ]
+    for variant in peers(report.experiments, report.statistics):
+        lines += [
+            f"{variant.experiment.title}. {variant.experiment.note} µs per operation by number of users; × "
+            "is the time, at the largest size, over that of the filtered program.",
+            "",
+        ]
+        lines += _peer_table(variant)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Lines of a table, with an empty one after it."""
+    body = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *body, ""]
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _complexity_table(report: Report) -> list[str]:
+    found = complexities(report.statistics)
+    if not found:
+        return []
+    head = ("program", "operation", "analysed", "on this data", "exponent of iterations", "exponent of time")
+    rows = [(c.program, c.operation, c.analysed, c.order, c.iterations, c.time) for c in found]
+    return ["## Table 2: analysed complexities beside measured growth", "", *_table(head, rows)]
+
+
+def _transformation_table(report: Report) -> list[str]:
+    if not report.transformed:
+        return []
+    head = ("program", "LOC", "queries", "updates", "incremental LOC / s", "filtered LOC / s")
+    rows = []
+    for found in report.transformed:
+        ours, paper = transformation_cells(found)
+        rows += [(found.name, *ours), ("the paper's", *paper)]
+    return ["## Table 3: programs and their transformation", "", *_table(head, rows)]
+
+
+def transformation_cells(found: Transformed) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Our figures and the paper's, as text."""
+
+    def cells(figures: Any) -> tuple[str, ...]:
+        pairs = (figures.incremental, figures.filtered)
+        results = ("N/A" if pair is None else f"{pair[0]:,} / {pair[1]:.2f}" for pair in pairs)
+        return (str(figures.lines), str(figures.queries), str(figures.updates), *results)
+
+    return cells(found.ours), cells(found.paper)
+
+
+def _peer_table(variant: Any) -> list[str]:
+    head = ("", *(f"{size:,}" for size in variant.sizes), "×", "MiB", "runs")
+    return _table(head, [(p.name, *p.times, p.ratio, p.memory, str(p.runs)) for p in variant.rows])
+
+
 def _shown(experiment: Experiment, statistics: Statistics) -> dict[str, Any]:
-    parts = [ALL] if len(experiment.parts) == 1 else ["query", "updates"]
+    parts = ["query", "updates"] if "updates" in experiment.parts else list(experiment.parts)
     charts = [(f"Time, {PARTS[part]}", _chart(experiment, statistics, part, "time", True)) for part in parts]
     charts.append(("Extra space", _chart(experiment, statistics, ALL, "space", True)))
+    if experiment.driver == "peers":
+        charts.append(("Memory", _chart(experiment, statistics, ALL, "memory", True)))
     if 0 in experiment.quick.sizes:  # a share: no logarithms
         charts = [("Time", _chart(experiment, statistics, ALL, "time", False))]
     return {
@@ -149,15 +221,11 @@ def _rows(experiment: Experiment, statistics: Statistics) -> list[dict[str, Any]
                 "runs": time.runs if time else 0,
                 "iterations": _figure(of["iterations"].value if "iterations" in of else None),
                 "space": f"{of['space'].value:,.0f}" if "space" in of else "",
+                "memory": f"{of['memory'].value:,.0f}" if "memory" in of else "",
             }
         )  # fmt: skip
     return rows
 
 
 def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:,.1f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def summary(verdicts: Sequence[Verdict]) -> list[str]:
-    """What does not hold, a line each."""
-    return [f"{v.claim.experiment}: {v.claim.text}: {v.measured}" for v in verdicts if v.verdict == FAILS]
+    return "" if value is None else shown(value)

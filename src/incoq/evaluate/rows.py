@@ -1,13 +1,14 @@
-"""The samples: one row each, one Parquet file each, so that whatever was measured stays when a run is cut."""
+"""The samples: one row each, a Parquet file for each job, so that what was measured stays after a cut."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 Key = tuple[str, str, str, int, int]
+STOPPED = "stopped at the limit"  # how the failure of a run begins that took too long
 
 
 @dataclass(frozen=True)
@@ -28,36 +29,45 @@ class Row:
     iterations: int | None
     """How often the body of a loop was entered, in the program and in its maintenance."""
     space: int | None
+    memory: int | None
+    """Bytes of resident memory that the version added to a process that holds its workload."""
     answers: str
     """A hash of what the queries answered in the end."""
     failure: str
     wall: float
-    """How long the whole process took."""
+    """How long the process took, with its share of the preparation."""
     machine: str
     python: str
     version: str
     started: str
+    """When its preparation began; runs with the same start were forked from one prepared process."""
 
     @property
     def key(self) -> Key:
         return (self.experiment, self.mode, self.part, self.size, self.run)
 
+    @property
+    def stopped(self) -> bool:
+        return self.failure.startswith(STOPPED)
 
-def append(folder: Path, row: Row) -> None:
-    """Write a row; it is there whole, or not at all."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
+def append(folder: Path, rows: Sequence[Row]) -> None:
+    """Write the rows of a job; they are there all, or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = "-".join(map(str, row.key))
+    first, last = rows[0], rows[-1]
+    name = "-".join(map(str, (*first.key, last.part, last.run)))
     unfinished = folder / f".{name}.part"
-    pq.write_table(pa.Table.from_pylist([asdict(row)], schema=_schema()), unfinished)
+    write_rows(unfinished, rows)
     os.replace(unfinished, folder / f"{name}.parquet")
 
 
-def append_all(folder: Path, rows: Iterable[Row]) -> None:
-    for row in rows:
-        append(folder, row)
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """All rows in one file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=_schema())
+    pq.write_table(table, path, compression="zstd")
 
 
 def read_rows(folder: Path) -> list[Row]:

@@ -16,11 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from incoq.evaluate.rows import STOPPED
+
 MEASURES = {
     "time": "µs per operation, CPU time",
     "iterations": "iterations of loops per operation",
     "steps": "operations and iterations of loops, per operation",
     "space": "extra space, in entries",
+    "memory": "resident memory added, in MiB",
 }
 
 # The 97.5% quantiles of Student's distribution for 1, 2, … degrees of freedom.
@@ -75,7 +78,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Problem:
-    """A point whose samples failed, or whose versions answered differently."""
+    """A point whose samples failed or were stopped, or whose versions answered differently."""
 
     experiment: str
     size: int
@@ -87,6 +90,8 @@ class Statistics:
     estimates: tuple[Estimate, ...]
     fits: tuple[Fit, ...]
     problems: tuple[Problem, ...]
+    stopped: tuple[Problem, ...]
+    """Where a version took longer than the limit; it was not measured at larger sizes."""
     samples: int
 
     def series(self, experiment: str, mode: str, part: str, measure: str) -> list[Estimate]:
@@ -104,7 +109,8 @@ SELECT experiment, mode, part, size,
        stddev_samp(seconds / operations) * 1e6 AS deviation,
        count(seconds) AS runs,
        max(iterations / operations) AS iterations,
-       max(space) AS space
+       max(space) AS space,
+       avg(CASE WHEN run > 0 THEN memory END) / 1048576 AS memory
 FROM evaluated_samples WHERE failure = '' GROUP BY experiment, mode, part, size
 """
 
@@ -112,7 +118,7 @@ _WITH_QUERIES_ALONE = """
 SELECT * FROM evaluated_points UNION ALL
 SELECT a.experiment, a.mode, 'query' AS part, a.size, a.time - u.time AS time,
        sqrt(a.deviation * a.deviation + u.deviation * u.deviation) AS deviation,
-       least(a.runs, u.runs) AS runs, a.iterations - u.iterations AS iterations, NULL AS space
+       least(a.runs, u.runs) AS runs, a.iterations - u.iterations AS iterations, NULL AS space, NULL AS memory
 FROM evaluated_points a JOIN evaluated_points u
 ON a.experiment = u.experiment AND a.mode = u.mode AND a.size = u.size
 WHERE a.part = 'all' AND u.part = 'updates'
@@ -121,16 +127,19 @@ WHERE a.part = 'all' AND u.part = 'updates'
 _ESTIMATES = """
 SELECT experiment, mode, part, measure, size, value,
        CASE WHEN measure = 'time' THEN deviation END AS deviation, runs
-FROM (SELECT *, stack(4, 'time', time, 'iterations', cast(iterations AS DOUBLE),
-                         'steps', 1D + iterations, 'space', cast(space AS DOUBLE)) AS (measure, value)
+FROM (SELECT *, stack(5, 'time', time, 'iterations', cast(iterations AS DOUBLE),
+                         'steps', 1D + iterations, 'space', cast(space AS DOUBLE),
+                         'memory', memory) AS (measure, value)
       FROM evaluated_parts)
 WHERE value IS NOT NULL ORDER BY experiment, mode, part, measure, size
 """
 
-# Logarithms need what is above nothing; a loop that is never entered has no growth to fit.
+# Logarithms need what is above nothing. A difference of times that is not above nothing makes the growth
+# undecided: to leave it out would bend the fit. A loop that is never entered has no growth to fit.
 _FITS = """
 SELECT l.*, p.n, p.exponent, p.level, p.sxx, p.syy, p.sxy FROM
- (SELECT experiment, mode, part, measure, count(*) AS sizes, regr_slope(value, size) AS slope,
+ (SELECT experiment, mode, part, measure, count(*) AS sizes,
+         count_if(size > 0) AS positive, regr_slope(value, size) AS slope,
          regr_intercept(value, size) AS intercept, regr_r2(value, size) AS r2,
          regr_sxx(value, size) AS lxx, regr_syy(value, size) AS lyy, regr_sxy(value, size) AS lxy
   FROM evaluated_estimates GROUP BY experiment, mode, part, measure) l
@@ -144,12 +153,18 @@ USING (experiment, mode, part, measure) ORDER BY experiment, mode, part, measure
 
 _PROBLEMS = """
 SELECT experiment, size, concat(mode, ', ', part, ': ', failure) AS what
-FROM evaluated_samples WHERE failure <> ''
+FROM evaluated_samples WHERE failure <> '' AND NOT startswith(failure, '{stopped}')
 UNION ALL
 SELECT experiment, size, concat('the versions answer differently: ',
        array_join(array_sort(collect_set(concat(mode, ' ', answers))), ', ')) AS what
-FROM evaluated_samples WHERE failure = '' GROUP BY experiment, size HAVING count(DISTINCT answers) > 1
+FROM evaluated_samples WHERE failure = ''
+GROUP BY experiment, size, part, operations HAVING count(DISTINCT answers) > 1
 ORDER BY experiment, size, what
+"""
+
+_STOPPED = """
+SELECT DISTINCT experiment, size, concat(mode, ' ', failure) AS what
+FROM evaluated_samples WHERE startswith(failure, '{stopped}') ORDER BY experiment, size, what
 """
 
 
@@ -166,10 +181,12 @@ def compute(spark: Any, samples: Path) -> Statistics:
     estimates = [Estimate(**row.asDict()) for row in spark.sql("SELECT * FROM evaluated_estimates").collect()]
     estimates.sort(key=lambda e: (e.experiment, e.mode, e.part, e.measure, e.size))
     fits = [_fit(row.asDict()) for row in spark.sql(_FITS).collect()]
-    problems = [Problem(**row.asDict()) for row in spark.sql(_PROBLEMS).collect()]
-    return Statistics(
-        tuple(estimates), tuple(f for f in fits if f is not None), tuple(problems), rows.count()
+    problems, stopped = (
+        tuple(Problem(**row.asDict()) for row in spark.sql(text.replace("{stopped}", STOPPED)).collect())
+        for text in (_PROBLEMS, _STOPPED)
     )
+    found = tuple(fit for fit in fits if fit is not None)
+    return Statistics(tuple(estimates), found, problems, stopped, rows.count())
 
 
 def _fit(row: dict[str, Any]) -> Fit | None:
@@ -177,8 +194,9 @@ def _fit(row: dict[str, Any]) -> Fit | None:
     if row["sizes"] < 3:
         return None
     powers = row["n"] if row["n"] is not None else 0
-    fitted = powers == row["sizes"] or powers >= 3
-    constant_nothing = powers == 0  # never anything: it does not grow
+    fitted = powers == row["positive"] and powers >= 3
+    counted = row["measure"] != "time"
+    constant_nothing = counted and powers == 0  # never anything: it does not grow
     exponent = row["exponent"] if fitted else 0.0 if constant_nothing else math.nan
     half = (
         half_width(powers, row["sxx"], row["syy"], row["sxy"])

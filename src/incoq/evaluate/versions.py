@@ -1,9 +1,10 @@
 """Load a program in one of the modes that are compared, with its loops counted or not.
 
-`original` is the program with the library taken out of it: a plain `set`, and a query that is a plain
-function, run as written at each call. `osq` is the filtered program with demand passed on by the first
-clause that binds a variable, which emulates OSQ's strategy; `jql` is the original with a cache kept as JQL
-keeps it, an emulation too.
+`original` is the program without the library (see `originals`). `osq` is the filtered program with demand
+passed on by the first clause that binds a variable, which emulates OSQ's strategy; `jql` is the original with
+a cache kept as JQL keeps it, an emulation too. `no-…` is the filtered program without one of the savings of
+generated code, and `…-gc` the program with the garbage collector on. The modes of `peers` are no versions of
+the program: they answer the same query by another library.
 """
 
 from __future__ import annotations
@@ -12,28 +13,43 @@ import ast
 import linecache
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from incoq.compile import Compiled, compile_source
+from incoq.compile import SAVINGS, Compiled, compile_source
 from incoq.counting import count_loops
-from incoq.evaluate.emulations import CACHES
+from incoq.evaluate.emulations import CACHES, OPTIMA
+from incoq.evaluate.originals import original
+from incoq.evaluate.peers import OPTIMAL, PEERS, load_peer
 from incoq.growth_counting import Tally
 
-_IMPORT = "from incoq import Set, query\n"
-_WITHOUT_LIBRARY = """def query(*functions, **options):
-    return functions[0] if functions else lambda function: function
-
-
-Set = set
-"""
 GENERATED: dict[str, dict[str, Any]] = {
     "incremental": {"mode": "incremental"},
     "filtered": {"mode": "filtered", "strategy": "tags"},
     "osq": {"mode": "filtered", "strategy": "first-clause"},
+    "no-counts": {"mode": "filtered", "strategy": "tags", "without": ("counts",)},
+    "no-guards": {"mode": "filtered", "strategy": "tags", "without": ("guards",)},
+    "no-indices": {"mode": "filtered", "strategy": "tags", "without": ("indices",)},
+    "no-savings": {"mode": "filtered", "strategy": "tags", "without": SAVINGS},
 }
-LABELS = {"osq": "OSQ's strategy (emulated)", "jql": "JQL, always caching (emulated)"}
+COLLECTING = "-gc"  # how a mode ends that runs with the garbage collector on
+LABELS = {
+    "osq": "OSQ's strategy (emulated)",
+    "jql": "JQL, always caching (emulated)",
+    "no-counts": "filtered without counting elimination",
+    "no-guards": "filtered without guard removal (type checks)",
+    "no-indices": "filtered without dead-index removal",
+    "no-savings": "filtered without any saving",
+    "incremental-gc": "incremental, garbage collector on",
+    "filtered-gc": "filtered, garbage collector on",
+    **PEERS,
+}
+# The paper analyses the case in which each set of followers belongs to one user; its system chose the order
+# of loops for it by itself, ours is told.
+FACTS = {"running": {"@query\n": '@query(assume=("one celeb per celeb.followers",))\n'}}
+_SETS_IN_MESSAGES = ("distributed/ds_crash",)
 _TALLY = "_evaluate_tally"
 
 
@@ -53,28 +69,39 @@ class Version:
         return len(kept) + sum(map(len, kept.values()))
 
 
-def load(programs: Path, name: str, mode: str, counted: bool = False) -> Version:
-    """The program as a fresh module, whose relations are empty."""
+@cache
+def text_of(programs: Path, name: str, mode: str) -> tuple[str, Compiled | None]:
+    """What is executed in this mode; compiled once, however many processes execute it."""
     path = programs / f"{name}.py"
     text = path.read_text(encoding="utf-8")
-    compiled = None
     if mode in GENERATED:
+        for plain, with_fact in FACTS.get(name, {}).items():
+            if text.count(plain) != 1:
+                raise ValueError(f"{path} should contain {plain!r} once")
+            text = text.replace(plain, with_fact)
         compiled = compile_source(text, filename=str(path), **GENERATED[mode])
-        text = compiled.code
+        return compiled.code, compiled
+    return text + {"jql": CACHES, OPTIMAL: OPTIMA}.get(mode, {}).get(name, ""), None
+
+
+def load(programs: Path, name: str, mode: str, counted: bool = False) -> Version:
+    """The program as a fresh module, whose relations are empty."""
+    mode = mode.removesuffix(COLLECTING)
+    if mode in PEERS and mode != OPTIMAL:
+        return Version(load_peer(mode), None, None)
+    text, compiled = text_of(programs, name, mode)
+    if compiled is not None:
+        tree = ast.parse(text)
     else:
-        if text.count(_IMPORT) != 1:
-            raise ValueError(f"{path} should contain {_IMPORT!r} once")
-        text = text.replace(_IMPORT, _WITHOUT_LIBRARY)
-        if mode == "jql":
-            text += CACHES[name]
-    tree = ast.parse(text)
-    module = ModuleType(f"evaluated_{path.stem}_{mode}")
+        forms = name.startswith("distributed/")
+        tree = original(text, name, by_identity=name in _SETS_IN_MESSAGES, forms=forms)
+    module = ModuleType(f"evaluated_{Path(name).name}_{mode}")
     tally = None
     if counted:
         count_loops(tree, _TALLY)
         tally = Tally()
         vars(module)[_TALLY] = tally
-    filename = f"<{mode} {path.name}>"
+    filename = f"<{mode} {name}.py>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     sys.modules[module.__name__] = module
     sys.path[:0] = [str(programs), str(programs / "distributed")]  # what it imports lies there

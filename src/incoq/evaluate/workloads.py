@@ -6,6 +6,7 @@ the data are the same at any parallelism, and any part of them can be made again
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Any
 
 UNIFORM, ZIPF = "uniform", "zipf"
 _DRAWS = {UNIFORM: (2, 20), ZIPF: (12, 60)}  # how many draws until enough of them differ: factor, and more
+
+_SMALL = 50_000  # rows that are not worth two tasks
 
 
 @dataclass(frozen=True)
@@ -51,31 +54,37 @@ class Table:
     columns: Mapping[str, Column]
 
 
+def place_of(folder: Path, name: str, table: Table) -> Path:
+    """Where a table lies: what is drawn alike is one table, whichever experiments read it."""
+    return folder / f"{name}-{hashlib.sha256(repr((name, table)).encode()).hexdigest()[:12]}"
+
+
 def generate(
-    spark: Any, tables: Mapping[str, Table], seed: int, place: Path, partitions: int | None = None
+    spark: Any, name: str, table: Table, seed: int, place: Path, partitions: int | None = None
 ) -> None:
-    """Write each table below `place`, unless it is there already, whole."""
-    for name, table in tables.items():
-        target = place / name
-        if (target / "_SUCCESS").exists():
-            continue
-        if target.exists():
-            shutil.rmtree(target)
-        columns = [f"{c.sql(seed, f'{name}.{label}')} AS {label}" for label, c in table.columns.items()]
-        numbers = spark.range(0, table.rows, 1, partitions) if partitions else spark.range(table.rows)
-        numbers.selectExpr("id", *columns).write.parquet(str(target))
+    """Write a table to `place`, unless it is there already, whole."""
+    if (place / "_SUCCESS").exists():
+        return
+    if place.exists():
+        shutil.rmtree(place)
+    columns = [f"{c.sql(seed, f'{name}.{label}')} AS {label}" for label, c in table.columns.items()]
+    if table.rows < _SMALL:
+        partitions = partitions or 1
+    numbers = spark.range(0, table.rows, 1, partitions) if partitions else spark.range(table.rows)
+    numbers.selectExpr("id", *columns).write.parquet(str(place))
 
 
-def read(place: Path, name: str) -> dict[str, list[Any]]:
+def read(place: Path) -> dict[str, list[Any]]:
     """The columns of a table in the order of its rows."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     # File by file: reading the folder as one would import pandas, which takes longer than the whole sample.
-    paths = sorted((place / name).glob("part-*.parquet"))
+    # Without threads: a process that has some cannot be forked.
+    paths = sorted(place.glob("part-*.parquet"))
     if not paths:
-        raise FileNotFoundError(f"{place / name} has no data")
-    table = pa.concat_tables([pq.ParquetFile(path).read() for path in paths])
+        raise FileNotFoundError(f"{place} has no data")
+    table = pa.concat_tables([pq.ParquetFile(path).read(use_threads=False) for path in paths])
     ordered = table.take(pc.sort_indices(table["id"]))
     return dict(ordered.drop_columns(["id"]).to_pydict())

@@ -84,7 +84,7 @@ def deploy_program(program: Program) -> Deployment:
         _drop_policies(module)
     own = list(program.modules)
     program.modules.append(parse_module(_CHANGES, "<changes>", "<changes>"))
-    compiled = compile_program(program, "filtered", "tags", SEEN)
+    compiled = compile_program(program, "filtered", "tags", (*SEEN, "globals", "numbers"))
     hidden: dict[str, str] = {}
     queries = tuple(_queries(compiled, own, hidden))
     if not queries:

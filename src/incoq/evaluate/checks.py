@@ -1,0 +1,230 @@
+"""Checks of what was measured: growth, trends and comparisons, each with its verdict and what it rests on.
+
+A growth order k holds when the fitted exponent is within a quarter of k and its 95% confidence interval no
+wider than half to each side; it does not hold when the whole interval lies further away than a quarter.
+Anything between is undecided, and is said to be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from incoq.evaluate.statistics import Estimate, Fit, Statistics
+
+HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "undecided", "not measured"
+_NEAR, _WIDE = 0.25, 0.5
+QUERY = "query"
+ORDERS = {0: "constant", 1: "linear", 2: "quadratic"}
+_SHOWN = {
+    "time": "time",
+    "iterations": "iterations",
+    "steps": "steps",
+    "space": "extra space",
+    "memory": "memory",
+}
+PARTS = {"all": "", "updates": "updates: ", "query": "queries: ", "follows": "exchanges: "}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found; `rests_on` names the rows."""
+
+    measured: str
+    verdict: str
+    rests_on: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """One version's figures in an experiment."""
+
+    experiment: str
+    mode: str
+    part: str
+    measure: str
+
+    def __str__(self) -> str:
+        return f"{self.experiment}, {PARTS.get(self.part, '')}{_SHOWN[self.measure]}, {self.mode}"
+
+    def of(self, statistics: Statistics) -> list[Estimate]:
+        return statistics.series(self.experiment, self.mode, self.part, self.measure)
+
+    def fit(self, statistics: Statistics) -> Fit | None:
+        return statistics.fit(self.experiment, self.mode, self.part, self.measure)
+
+    def rows(self, statistics: Statistics) -> str:
+        sizes = ", ".join(f"{estimate.size:,}" for estimate in self.of(statistics)) or "none"
+        part = "all less updates" if self.part == QUERY else self.part
+        return f"{self.experiment}: {self.mode}; {part}; sizes {sizes}"
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A series grows with the size by this order."""
+
+    series: Series
+    order: int
+
+    def check(self, statistics: Statistics) -> Finding:
+        rests = self.series.rows(statistics)
+        if not self.series.of(statistics):
+            return Finding(f"{self.series}: no samples", UNMEASURED, rests)
+        fit = self.series.fit(statistics)
+        if fit is None:
+            return Finding(f"{self.series}: fewer than three sizes", UNDECIDED, rests)
+        if math.isnan(fit.exponent):
+            return Finding(f"{self.series}: not above zero at every size", UNDECIDED, rests)
+        shown = (
+            f"{self.series}: exponent {fit.exponent:.2f} ± {_number(fit.half_width)}, claimed {self.order}"
+        )
+        return Finding(shown, order_holds(self.order, fit.exponent, fit.half_width), rests)
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A series rises or falls with the axis."""
+
+    series: Series
+    rises: bool
+
+    def check(self, statistics: Statistics) -> Finding:
+        rests = self.series.rows(statistics)
+        fit = self.series.fit(statistics)
+        if fit is None:
+            verdict = UNDECIDED if self.series.of(statistics) else UNMEASURED
+            return Finding(f"{self.series}: fewer than three sizes", verdict, rests)
+        claimed = "rises" if self.rises else "falls"
+        shown = f"{self.series}: slope {fit.slope:+.2g} ± {_number(fit.slope_half_width)}, claimed: {claimed}"
+        if abs(fit.slope) <= fit.slope_half_width or math.isnan(fit.slope):
+            return Finding(shown, UNDECIDED, rests)
+        return Finding(shown, HOLDS if (fit.slope > 0) is self.rises else FAILS, rests)
+
+
+@dataclass(frozen=True)
+class Less:
+    """One version needs at most `ratio` of another: at the largest size of both, or at the one given."""
+
+    series: Series
+    than: str
+    ratio: float
+    at: int | str = "largest"
+
+    def check(self, statistics: Statistics) -> Finding:
+        other = Series(self.series.experiment, self.than, self.series.part, self.series.measure)
+        mine, theirs = ({e.size: e for e in s.of(statistics)} for s in (self.series, other))
+        rests = f"{self.series.rows(statistics)}; and {self.than}"
+        common = sorted(mine.keys() & theirs.keys())
+        if not common:
+            return Finding(f"{self.series}: no samples to compare with {self.than}", UNMEASURED, rests)
+        sized = {"largest": common[-1], "smallest": common[0]}
+        size = (
+            sized[self.at] if isinstance(self.at, str) else min(common, key=lambda n: abs(n - int(self.at)))
+        )
+        if theirs[size].value <= 0:
+            return Finding(f"{self.series}: nothing to compare with", UNDECIDED, rests)
+        ratio = mine[size].value / theirs[size].value
+        error = ratio * math.hypot(_relative(mine[size]), _relative(theirs[size]))
+        verdict = HOLDS if ratio <= self.ratio else FAILS
+        if abs(ratio - self.ratio) < error:
+            verdict = UNDECIDED
+        spread = "unknown, one run" if math.isinf(error) else f"{error:.2f}"
+        claimed = f"claimed at most {self.ratio:g}"
+        shown = f"{self.series}: {ratio:.2f} ± {spread} of {self.than} at {size:,}, {claimed}"
+        return Finding(shown, verdict, rests)
+
+
+@dataclass(frozen=True)
+class Outgrown:
+    """A series grows by a smaller exponent than another version's."""
+
+    series: Series
+    than: str
+
+    def check(self, statistics: Statistics) -> Finding:
+        other = Series(self.series.experiment, self.than, self.series.part, self.series.measure)
+        fits = [self.series.fit(statistics), other.fit(statistics)]
+        rests = f"{self.series.rows(statistics)}; and {self.than}"
+        if any(fit is None or math.isnan(fit.exponent) for fit in fits):
+            measured = self.series.of(statistics) and other.of(statistics)
+            return Finding(f"{self.series}: no exponents", UNDECIDED if measured else UNMEASURED, rests)
+        mine, theirs = (fit for fit in fits if fit is not None)
+        gap, width = theirs.exponent - mine.exponent, math.hypot(mine.half_width, theirs.half_width)
+        shown = (
+            f"{self.series}: exponent {mine.exponent:.2f} ± {_number(mine.half_width)}, "
+            f"{self.than} {theirs.exponent:.2f} ± {_number(theirs.half_width)}"
+        )
+        return Finding(shown, UNDECIDED if abs(gap) <= width else HOLDS if gap > 0 else FAILS, rests)
+
+
+@dataclass(frozen=True)
+class Advantages:
+    """How many times faster a version is than another rises from experiment to experiment."""
+
+    series: tuple[Series, ...]
+    than: str
+
+    def check(self, statistics: Statistics) -> Finding:
+        ratios = []
+        for one in self.series:
+            other = Series(one.experiment, self.than, one.part, one.measure)
+            mine, theirs = ({e.size: e.value for e in s.of(statistics)} for s in (one, other))
+            common = mine.keys() & theirs.keys()
+            if not common or mine[max(common)] <= 0:
+                return Finding("no samples", UNMEASURED, "; ".join(s.rows(statistics) for s in self.series))
+            ratios.append(theirs[max(common)] / mine[max(common)])
+        pairs = zip(self.series, ratios, strict=True)
+        shown = ", ".join(f"{s.experiment}: {self.than} {ratio:.1f} times as long" for s, ratio in pairs)
+        rests = "; ".join(s.rows(statistics) for s in self.series)
+        return Finding(shown, HOLDS if ratios == sorted(ratios) else FAILS, rests)
+
+
+Check = Growth | Trend | Less | Outgrown | Advantages
+
+
+def experiments_of(check: Check) -> tuple[str, ...]:
+    """The experiments whose rows a check reads."""
+    if isinstance(check, Advantages):
+        return tuple(series.experiment for series in check.series)
+    return (check.series.experiment,)
+
+
+def combined(verdicts: Sequence[str]) -> str:
+    """The verdict on a claim that asserts all of this.
+
+    >>> combined([HOLDS, FAILS]), combined([HOLDS, UNDECIDED]), combined([HOLDS, HOLDS])
+    ('does not hold', 'undecided', 'holds')
+    """
+    if FAILS in verdicts:
+        return FAILS
+    if all(verdict == HOLDS for verdict in verdicts):
+        return HOLDS
+    return UNMEASURED if all(verdict == UNMEASURED for verdict in verdicts) else UNDECIDED
+
+
+def order_holds(order: int, exponent: float, half_width: float) -> str:
+    """Whether an exponent with its interval is of this order.
+
+    >>> order_holds(1, 0.95, 0.1), order_holds(1, 0.2, 0.1), order_holds(1, 0.7, 0.2)
+    ('holds', 'does not hold', 'undecided')
+    """
+    if math.isnan(exponent) or math.isnan(half_width):
+        return UNDECIDED
+    distance = abs(exponent - order)
+    if distance <= _NEAR and half_width <= _WIDE:
+        return HOLDS
+    return FAILS if distance - half_width > _NEAR else UNDECIDED
+
+
+def _relative(estimate: Estimate) -> float:
+    """Twice the standard error of the mean, as a part of it."""
+    if estimate.measure != "time" or not estimate.value:
+        return 0.0
+    if estimate.deviation is None or estimate.runs < 2:
+        return math.inf
+    return 2 * estimate.deviation / math.sqrt(estimate.runs) / abs(estimate.value)
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.2g}"
