@@ -114,6 +114,22 @@ def summary(report: Report) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+BEGIN, END = "<!-- evaluation:begin -->\n", "<!-- evaluation:end -->"
+
+
+def put_into(text: str, summary: str) -> str:
+    """The text with the summary between its marks.
+
+    >>> put_into(f"before\\n{BEGIN}old\\n{END}\\nafter", "new\\n").splitlines()
+    ['before', '<!-- evaluation:begin -->', 'new', '<!-- evaluation:end -->', 'after']
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"no place for a summary: {BEGIN.strip()} and {END}")
+    return before + BEGIN + summary + END + after
+
+
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
     """Lines of a table, with an empty one after it."""
     body = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
