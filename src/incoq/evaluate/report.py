@@ -98,9 +98,10 @@ def markdown(report: Report) -> str:
 def summary(report: Report) -> str:
     """What a README says: every claim with its verdict, and the peers at the largest size."""
     measured = dict(report.facts)
+    cut = any(v.verdict == UNMEASURED for v in report.verdicts)
     lines = [
         f"{report.tally()}. {report.statistics.samples:,} samples, {measured.get('machine', '')}, "
-        f"Python {measured.get('Python', '')}.",
+        f"Python {measured.get('Python', '')}." + (" The run was cut short before the rest." if cut else ""),
         "",
         *_table(("claim of the paper", "verdict"), [(v.claim.text, v.verdict) for v in report.verdicts]),
     ]
