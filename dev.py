@@ -8,6 +8,7 @@
     python3 dev.py bench [ARGS]    the benchmark of the running example; --help lists its options
     python3 dev.py bench --hand-written [ARGS]    generated beside hand-written code, for six programs
     python3 dev.py fuzz [ARGS]     random programs, compiled against evaluated; --help lists its options
+    python3 dev.py trust [ARGS]    every gate of a release, with its figure; --help lists its options
     python3 dev.py streams [ARGS]  random streams through the Spark pipeline; --help lists its options
     python3 dev.py spark-bench     the benchmark of the pipeline; --help lists its options
     python3 dev.py docs            the documentation as pages, in docs/_build/html
@@ -133,6 +134,7 @@ TASKS: dict[str, tuple[str, Callable[[list[str]], int]]] = {  # each with the ex
     "docs": ("docs", docs),
     "streams": ("test", lambda args: run("incoq.testing.spark_streams", *args)),
     "spark-bench": ("spark", lambda args: run("bench.spark_pipeline", *args)),
+    "trust": ("test", lambda args: run("trust", *args)),
     "fuzz": ("test", lambda args: run("incoq.testing.driver", *args)),
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.hand_written.cases import CASES
 from bench.hand_written.measure import Figures, measure, peak_memory
-from bench.hand_written.versions import HAND, VERSIONS
+from bench.hand_written.versions import ALL, HAND, VERSIONS
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
 
 def table(figures: Figures) -> str:
     """One line for each workload: µs by hand, then each version as a ratio to it, with the spread."""
-    versions = [v for v in VERSIONS if any(v in by_version for by_version in figures.times.values())]
+    versions = [v for v in ALL if any(v in by_version for by_version in figures.times.values())]
     others = [v for v in versions if v != HAND]
     lines = [
         f"### {figures.case}, size {figures.size:,}",
@@ -71,7 +71,9 @@ def _short(value: float) -> str:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.hand_written", description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=_names(CASES), default=list(CASES), help="comma-separated")
-    parser.add_argument("--versions", type=_names(VERSIONS), default=list(VERSIONS), help="comma-separated")
+    parser.add_argument(
+        "--versions", type=_names(ALL), default=list(VERSIONS), help=f"comma-separated, of {', '.join(ALL)}"
+    )
     parser.add_argument("--sizes", type=lambda t: [int(s) for s in t.split(",")], default=[2000, 10000])
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--count", type=int, default=2000, help="operations in each turn of a workload")

@@ -4,6 +4,8 @@ import importlib.util
 import itertools
 import linecache
 import sys
+import sysconfig
+import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,7 +28,9 @@ GENERATED: dict[str, dict[str, Any]] = {
     "join": {"mode": "filtered", "strategy": "join"},
     "auto": {"mode": "filtered", "strategy": "auto"},
 }
+NATIVE = "native"  # `auto`, built as C; only on demand, for it takes a while to build
 VERSIONS = (HAND, NAIVE, REQUERY, *GENERATED)
+ALL = (*VERSIONS, NATIVE)
 _numbers = itertools.count()
 sys.path.append(str(ROOT / "programs"))  # where programs find what they share
 
@@ -51,7 +55,33 @@ def load(case: Case, version: str) -> tuple[Any, Any]:
         for name in ("demand", "release"):  # nothing is kept, so nothing is demanded
             vars(module).pop(name, None)
         return module, None
+    if version == NATIVE:
+        return native(case)
     return compiled(case, **GENERATED[version])
+
+
+def native(case: Case) -> tuple[Any, Any]:
+    """The program with its support code built as an extension, as `incoq compile --native` leaves it."""
+    from incoq import compile_path
+    from incoq.native import build
+    from incoq.output import write_program
+
+    folder = Path(tempfile.mkdtemp(prefix="incoq-bench-"))
+    program = folder / f"{case.name.replace(' ', '_')}_{next(_numbers)}.py"
+    program.write_text((ROOT / case.program).read_text() + case.extra)
+    target = folder / f"native_{program.name}"
+    made = compile_path(program, mode="filtered", strategy="auto")
+    written = write_program(made, program, target, is_apart=True)
+    for outcome in build(written):
+        print(outcome, file=sys.stderr)
+    sys.path.insert(0, str(folder))
+    module, kept = (importlib.import_module(place.stem) for place in written)
+    for built in (module, kept):
+        assert (built.__file__ or "").endswith(sysconfig.get_config_var("EXT_SUFFIX")), (
+            "there is no native build"
+        )
+    vars(module).update({i.name: vars(kept)[i.name] for i in made.plan.structures()})  # to be measured
+    return module, made
 
 
 def compiled(case: Case, **options: Any) -> tuple[Any, Any]:

@@ -1,6 +1,6 @@
 """Incremental queries over live Python objects: write a comprehension, get its answer in constant time.
 
-`Set`, `query` and `lru` are what programs use; `compile_source` and `compile_path` are the compiler.
+`Set`, `query`, `lru` and `batch` are what programs use; `compile_source` and `compile_path` are the compiler.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incoq.errors import CompileError, IncoqError, IncoqRuntimeError, Notice
-from incoq.objects import Set, lru, query
+from incoq.objects import Set, batch, lru, query
 
 if TYPE_CHECKING:
     from incoq.compile import Compiled, compile_path, compile_source
@@ -21,6 +21,7 @@ __all__ = [
     "IncoqRuntimeError",
     "Notice",
     "Set",
+    "batch",
     "compile_path",
     "compile_source",
     "lru",

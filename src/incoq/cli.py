@@ -81,9 +81,10 @@ def main() -> None:
     "-o", "--output", required=True, type=click.Path(path_type=Path),
     help="The file, or for a directory the directory, to write.",
 )  # fmt: skip
+@click.option("--native", is_flag=True, help="Build the maintenance as C, where Cython and a compiler are.")
 @UNMARKED
 @_planning
-def compile_(program: Path, output: Path, unmarked: bool, mode: str, strategy: str) -> None:
+def compile_(program: Path, output: Path, native: bool, unmarked: bool, mode: str, strategy: str) -> None:
     """Write the standalone program, which runs without incoq."""
     with _reported(program):
         from incoq.output import check_output, write_program
@@ -94,8 +95,14 @@ def compile_(program: Path, output: Path, unmarked: bool, mode: str, strategy: s
         compiled = _compiled(program, mode, strategy, unmarked=unmarked)
         if unmarked:
             click.echo(_taken(compiled), err=True)
-        for written in write_program(compiled, program, output):
-            click.echo(f"wrote {written}", err=True)
+        written = write_program(compiled, program, output, is_apart=native)
+        for place in written:
+            click.echo(f"wrote {place}", err=True)
+        if native:
+            from incoq.native import build
+
+            for outcome in build(written):
+                click.echo(outcome, err=True)
 
 
 @main.command(context_settings=PASS_ARGUMENTS)

@@ -5,25 +5,28 @@ Nothing of the user's program is imported or executed.
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
-from incoq.codegen.find_bypasses import find_bypasses
+from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
+from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
-from incoq.frontend.check_classes import check_classes, class_fields, defines_equality
+from incoq.frontend.check_classes import Fault, class_faults, class_fields, defines_equality, unconstrained
+from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
-from incoq.invariants.define_invariants import define_invariants
+from incoq.invariants.define_invariants import Orders, define_invariants
 from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
 from incoq.names import NameSupply
@@ -32,7 +35,8 @@ from incoq.relational.flatten_query import flatten_query
 MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes")
+CLAUSES = 120  # of one query: code and time grow with their square
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers")
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
@@ -96,11 +100,12 @@ def compile_source(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Compile the text of one module; `without` names savings to do without, for comparison; `unmarked` takes
-    comprehensions that are not marked as queries, too."""
+    comprehensions that are not marked as queries, too; `orders` gives join orders other than the cheapest."""
     program = Program([parse_module(text, filename)])
-    return compile_program(program, mode, strategy, without, unmarked)
+    return compile_program(program, mode, strategy, without, unmarked, orders)
 
 
 def compile_path(
@@ -120,6 +125,7 @@ def compile_program(
     strategy: str = "tags",
     without: Collection[str] = (),
     unmarked: bool = False,
+    orders: Orders | None = None,
 ) -> Compiled:
     """Run all passes in order."""
     if mode not in MODES or strategy not in STRATEGIES or not set(without) <= set(SAVINGS):
@@ -128,7 +134,7 @@ def compile_program(
     sys.setrecursionlimit(max(limit, 20_000))
     gc.disable()  # the trees stay until the end: looking through them for garbage took a fifth of the time
     try:
-        return _compile(program, mode, strategy, frozenset(without), unmarked)
+        return _compile(program, mode, strategy, frozenset(without), unmarked, orders)
     except RecursionError:
         raise CompileError("IQ104", "an expression is nested too deep") from None
     finally:
@@ -137,33 +143,35 @@ def compile_program(
             gc.enable()
 
 
-def _compile(program: Program, mode: str, strategy: str, without: frozenset[str], unmarked: bool) -> Compiled:
+def _compile(
+    program: Program,
+    mode: str,
+    strategy: str,
+    without: frozenset[str],
+    unmarked: bool,
+    orders: Orders | None,
+) -> Compiled:
     sites, left_out = find_queries(program, unmarked)
-    joins = not defines_equality(program)
-    aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
-    queries = [
-        flatten_query(
-            site.query, joins, aggregates, site.nested, bool(site.faults or site.part_of), site.faults
-        )
-        for site in sites
-    ]  # fmt: skip
-    taken = program.identifiers() - {"Set"} | ({"Set"} if _binds_set(program) else set())
-    for query in queries:
-        taken |= {v for clause in query.clauses for v in clause.args}
-    supply = NameSupply(taken)
-    trees = [module.tree for module in program.modules]
-    fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
-    private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
-    plan = define_invariants(queries, mode, strategy, supply, without, only_adds(trees, private))
-    plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
-    notices = [*find_slips(program, plan.fields()), *check_classes(program, plan, sites)]
-    for module in program.modules:
-        for node, reason in find_bypasses(module.tree, plan.fields()) if plan.fields() else ():
-            raise module.error("IQ220", reason, node)
-    tracked = _tracked(plan, makes_lists(trees, private))
+    while True:
+        fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
+        known = without_fixed(sites, fixed)
+        plan, supply, private = _plan(program, known, fixed, mode, strategy, without, orders)
+        tracked = _tracked(plan, makes_lists([module.tree for module in program.modules], private))
+        unsafe = list(_faults(program, plan, bool(tracked)))
+        left = _unsafe_sites(known, plan, unsafe)
+        if not left:
+            break
+        sites = [site for site in sites if site.query.name not in left and site.part_of not in left]
+        left_out += left.values()
+    for _, error in unsafe:
+        raise error
+    sites = known
+    notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
     switches = "classes" not in without and may_switch_classes(program)
-    support = build_support(plan, supply, "list" in tracked, switches)
-    bound = bound_companions(trees)
+    plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
+    batches = any(module.uses_batches() for module in program.modules)
+    support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches, plain)
+    bound = bound_companions([module.tree for module in program.modules])
     modules = tuple(
         rewrite_module(
             m,
@@ -174,10 +182,81 @@ def _compile(program: Program, mode: str, strategy: str, without: frozenset[str]
             private,
             without,
             bound,
+            fixed,
         )
         for m in program.modules
     )
     return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))
+
+
+def _plan(
+    program: Program,
+    sites: Sequence[QuerySite],
+    fixed: Mapping[str, ast.expr],
+    mode: str,
+    strategy: str,
+    without: frozenset[str],
+    orders: Orders | None,
+) -> tuple[Plan, NameSupply, set[ast.AST]]:
+    """From the queries to what is maintained; with the names left, and the containers no query reaches."""
+    joins = not defines_equality(program)
+    aggregates = {site.query.name for site in sites if site.query.aggregate is not None}
+    queries = [
+        flatten_query(
+            site.query, joins, aggregates, site.nested, bool(site.faults or site.part_of), site.faults
+        )
+        for site in sites
+    ]  # fmt: skip
+    for site, query in zip(sites, queries, strict=True):
+        if len(query.clauses) > CLAUSES:
+            message = f"`{query.name}` has {len(query.clauses)} memberships and fields"
+            raise CompileError("IQ106", message, site.query.position)
+    taken = program.identifiers() - {"Set"} | ({"Set"} if _binds_set(program) else set())
+    for query in queries:
+        taken |= {v for clause in query.clauses for v in clause.args}
+    supply = NameSupply(taken)
+    trees = [module.tree for module in program.modules]
+    fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
+    private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
+    adds = only_adds(trees, private)
+    plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders)
+    plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
+    return plan, supply, private
+
+
+def _faults(program: Program, plan: Plan, tracked: bool) -> Iterator[Fault]:
+    """What of the program makes some fields, or all containers, impossible to maintain."""
+    yield from class_faults(program, plan)
+    fields = frozenset(plan.fields())
+    for module in program.modules if fields else ():
+        found = find_bypasses(module.tree, fields)
+        always = {node for node, _ in find_bypasses(module.tree, ())} if found else set()
+        of_one = {  # those that concern one field
+            field: {node for node, _ in find_bypasses(module.tree, (field,))} - always
+            for field in (fields if any(node not in always for node, _ in found) else ())
+        }
+        for node, reason in found:
+            blamed = fields if node in always else frozenset(f for f in fields if node in of_one[f])
+            yield blamed, module.error("IQ220", reason, node)
+    for module in program.modules if tracked else ():
+        for node, reason in find_container_bypasses(module.tree):
+            yield None, module.error("IQ220", reason, node)
+
+
+def _unsafe_sites(sites: Sequence[QuerySite], plan: Plan, unsafe: Sequence[Fault]) -> dict[str, LeftOut]:
+    """The unmarked queries that read what cannot be maintained: they stay as they are."""
+    read: dict[str, set[str]] = {}
+    for query in plan.queries:
+        fields = {c.field for c in query.clauses if c.relation.kind is Kind.FIELD}
+        read.setdefault(query.name, set()).update(fields)
+    left: dict[str, LeftOut] = {}
+    for site in sites:
+        if site.faults and isinstance(site.node, ast.expr):
+            fields = {f for name in (site.query.name, *site.faults) for f in read[name]}
+            fault = next((e for blamed, e in unsafe if blamed is None or blamed & fields), None)
+            if fault is not None:
+                left[site.query.name] = LeftOut(site.module, site.node, fault.code, fault.message)
+    return left
 
 
 def _tracked(plan: Plan, lists: bool) -> set[str]:

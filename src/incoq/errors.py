@@ -17,6 +17,10 @@ CODES: dict[str, tuple[str, str]] = {
     "IQ103": ("the file is not UTF-8 text (or what its coding cookie says)", "save it as UTF-8"),
     "IQ104": ("the program nests deeper than the compiler follows", "split the expression into several"),
     "IQ105": ("the output cannot be written", "check the place given with -o and its permissions"),
+    "IQ106": (
+        "a query has more clauses than the compiler takes",
+        "split it into several queries; at most 120 memberships and fields of one query are compiled",
+    ),
     "IQ200": (
         "a query's body is not one return of a query",
         "write the body as one `return {... for ... if ...}`; a loop that collects is such a comprehension",
@@ -105,12 +109,34 @@ CODES: dict[str, tuple[str, str]] = {
         "an element was removed in a program that was compiled as one that never removes",
         "compile the code that removes together with the program",
     ),
+    "IQ307": (
+        "an exception ended an update half-way, and another one the repair of the indices",
+        "let the exception end the program, or use `--mode filtered` (the default)",
+    ),
+    "IQ308": (
+        "an update or a question came in the midst of another update",
+        "neither update nor ask in operators and finalizers; let threads take turns by a lock",
+    ),
     "IQ305": ("a query without parameters of that kind was asked", "pass exactly the query's parameters"),
     "IQ400": (
         "verify found a structure that is not what its definition says: a fault of incoq",
         "please report it with the program",
     ),
 }
+
+
+SKIPPED = (
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    NameError,
+    AssertionError,
+    NotImplementedError,
+)
+"""What evaluating an expression raises where its values do not fit: a combination of a query that raises one
+of these is skipped. Anything else (no memory, an interrupt, an error of the program's own) is raised."""
 
 
 class IncoqError(Exception):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from incoq.errors import IncoqRuntimeError
+from incoq.errors import SKIPPED, IncoqRuntimeError
 from incoq.objects import Set, View
 
 Scope = Mapping[str, str]
@@ -71,6 +72,23 @@ def compile_naive(
     are variables of the query. `like` is the function itself, where there is one; `demand` its demand
     parameters, from which every parameter must be reachable. `prepare` may change the code, to count in it.
     """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))  # as the compiler does: expressions may be deep
+    try:
+        return _compile_naive(function_def, globals, like, demand, prepare)
+    except RecursionError:
+        raise IncoqRuntimeError("IQ104", f"an expression of {function_def.name} is nested too deep") from None
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _compile_naive(
+    function_def: ast.FunctionDef,
+    globals: Mapping[str, Any],
+    like: FunctionType | None,
+    demand: Sequence[str] | None,
+    prepare: Callable[[ast.Module], object] | None,
+) -> Callable[..., Any]:
     definition = copy.deepcopy(function_def)
     cells = dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True)) if like else {}
     if like is not None:
@@ -227,7 +245,7 @@ HELPERS: dict[str, Any] = {
     "tuple": tuple,
     "size": len,
     "fault": IncoqRuntimeError,
-    "failure": Exception,
+    "failure": SKIPPED,
 }
 
 
@@ -266,6 +284,7 @@ class _Membership:
     pattern: _Pattern
     source: ast.expr
     needs: frozenset[str]  # variables of the source
+    by_for: bool = False  # a list gives `for` an element as often as it holds it, but not `if`
 
 
 @dataclass(frozen=True, eq=False)
@@ -679,7 +698,8 @@ class _Reader:
                 yield _Condition(expression, condition, self._noted(rewriter))
             else:
                 source = rewriter.source(expression)
-                yield _Membership(expression, self._pattern(left), source, self._noted(rewriter))
+                by_for = any(left is generator.target for generator in self.node.generators)
+                yield _Membership(expression, self._pattern(left), source, self._noted(rewriter), by_for)
 
     def result(self) -> _Condition:
         """The result; that of a dict comprehension is a pair."""
@@ -725,16 +745,18 @@ class _Reader:
 
 
 def _schedule(compiler: _Compiler, clauses: Sequence[_Clause], bound: AbstractSet[str]) -> list[_Step]:
-    """Tests and conditions as soon as their variables are bound; else the first membership that binds."""
+    """Tests and conditions as soon as their variables are bound; else the first membership that binds, one
+    that is written as a `for` if there is any."""
     pending, steps = list(clauses), list[_Step]()
     while pending:
         clause = next((c for c in pending if _is_test(c, bound)), None)
         if clause is not None:
             steps.append(clause)
         else:
-            clause = next((c for c in pending if _is_loop(c, bound)), None)
-            if not isinstance(clause, _Membership):
+            loops = [c for c in pending if isinstance(c, _Membership) and _is_loop(c, bound)]
+            if not loops:
                 break
+            clause = next((c for c in loops if c.by_for), loops[0])
             loop, equalities = _opened(compiler, clause)
             steps.append(_Loop(loop))
             pending.extend(equalities)
@@ -763,6 +785,9 @@ def _opened(compiler: _Compiler, clause: _Membership) -> tuple[_Membership, list
     return _Membership(clause.node, opened(clause.pattern), clause.source, clause.needs), equalities
 
 
+_LOOPS = 16  # in one function: Python nests 20 blocks at most
+
+
 class _Emitter:
     """Writes the function of one comprehension from its steps."""
 
@@ -771,6 +796,8 @@ class _Emitter:
         self.answer = compiler.fresh("_answer")
         self.body: list[ast.stmt] = []
         self.block = self.body  # where the next statement goes: the innermost loop
+        self.outermost = self.body  # of the function that is written: outside all its loops
+        self.loops = 0  # around the next statement, in that function
         self.held: dict[_Membership, str] = {}  # names of the sources that have been evaluated
         self.filtered: set[_Parts] = set()  # patterns whose sources hold nothing but tuples of their size
 
@@ -784,6 +811,8 @@ class _Emitter:
                     container = _name(held) if held else self.compiler.container(source)
                     self._guard(_compare(_expression(pattern), ast.NotIn(), container), node)
                 case _Loop(membership):
+                    if self.loops == _LOOPS:
+                        self._go_on_in_a_function(membership.node)
                     self._hold("source", membership)
                     self._hold_selectors(steps[place + 1 :])
                     self._loop(membership)
@@ -823,6 +852,7 @@ class _Emitter:
         loop = ast.For(_store(target), _name(self.held[clause]), [], [])
         self._append(loop, clause.node)
         self.block = loop.body
+        self.loops += 1
         for pattern, name in matches:  # grows by the components of tuples
             if isinstance(pattern, _Parts):
                 self._unpack(pattern, name, matches, clause.node)
@@ -887,8 +917,20 @@ class _Emitter:
     def _append(self, statement: ast.stmt, node: ast.expr) -> None:
         self.block.append(ast.copy_location(statement, node))
 
+    def _go_on_in_a_function(self, node: ast.expr) -> None:
+        """The loops that follow stand in a function of their own, which reads the variables around it."""
+        arguments = ast.arguments([], [], None, [], [], None, [])
+        function = ast.FunctionDef(self.compiler.fresh("_inner"), arguments, [], [], None)
+        call: ast.expr = ast.Call(_name(function.name), [], [])
+        if isinstance(self.node, ast.GeneratorExp):
+            call = ast.YieldFrom(call)
+        self._append(function, node)
+        self._append(ast.Expr(call), node)
+        self.outermost = self.block = function.body
+        self.loops = 0
+
     def _skip(self) -> ast.stmt:
-        return ast.Continue() if self.block is not self.body else self._return()
+        return ast.Continue() if self.block is not self.outermost else self._return()
 
     def _return(self) -> ast.stmt:
         return ast.Return(None if isinstance(self.node, ast.GeneratorExp) else _name(self.answer))

@@ -1,4 +1,4 @@
-"""What a program imports: `Set`, `query` and `lru` (paper, section 2).
+"""What a program imports: `Set`, `query`, `lru` and `batch` (paper, section 2).
 
     from incoq import Set, query
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -122,6 +123,11 @@ class lru:  # noqa: N801  # written as a function: keep=lru(1000)
 
     def __repr__(self) -> str:
         return f"lru({self.size})"
+
+
+def batch() -> AbstractContextManager[None]:
+    """`with batch():` maintains only what the updates inside come to. Here nothing is maintained anyway."""
+    return nullcontext()
 
 
 class _ByIdentity:

@@ -41,17 +41,23 @@ def check_output(program: Path, output: Path) -> None:
         raise CompileError("IQ102", message, Position(str(program), 1, 1))
 
 
-def write_program(compiled: Compiled, program: Path, output: Path) -> list[Path]:
-    """Write all files of the output; on any failure none is written. Returns what was written."""
+def write_program(compiled: Compiled, program: Path, output: Path, is_apart: bool = False) -> list[Path]:
+    """Write all files of the output; on any failure none is written. Returns what was written.
+
+    The support code of a single file becomes a module of its own where it `is_apart`.
+    """
     from incoq.codegen.build_package import package_files
 
     target = target_of(program, output)
-    texts = package_files(compiled)
+    texts = package_files(compiled, f"_{target.stem}_support" if is_apart else "")
     try:
         if compiled.program.root is None:
-            (text,) = texts.values()
+            text, *support = texts.values()
             _write_file(target, _encoded(text), program)
-            return [target]
+            beside = target.with_name(f"_{target.stem}_support.py")
+            for other in support:
+                _write_file(beside, _encoded(other), program)
+            return [target, *(beside for _ in support)]
         return _write_tree(texts, program, target)
     except OSError as error:
         message = f"cannot write {error.filename or target}: {error.strerror}"

@@ -80,7 +80,7 @@ def count_queries(plan: Plan) -> int:
 def count_updates(module: Module, plan: Plan) -> int:
     """Places in the text that may change what queries read."""
     fields = set(plan.fields())
-    relations = {name for query in plan.queries for name in query.hidden}
+    relations = {name for query in plan.queries for name in (*query.hidden, *query.fixed)}
     looks_into_dicts = bool(plan.dependents(ITEM))
 
     def may_be_read(receiver: ast.expr) -> bool:

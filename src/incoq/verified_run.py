@@ -169,7 +169,8 @@ class VerifiedRun:
                 expected = self._evaluate(site, query, dict(zip(query.demand, demand, strict=True)))
             except Exception:  # min() of nothing, say: the program's own error
                 expected = missing
-            found = kept_value(kept, missing)
+            assert query.aggregate is not None
+            found = kept_value(query.aggregate, kept, missing)
             if expected is not None and not agree(expected, found):
                 raise Difference(result, {key: expected}, {key: found})
 

@@ -76,7 +76,9 @@ class Checker:
         self._queries = {q.name: q for q in compiled.plan.queries}
         self._answers: dict[str, dict[Any, Any]] = {}  # recomputed, innermost queries first
         demand = {q.name: compiled.plan.result_of(q.name).name for q in compiled.plan.queries}
-        self._steps = Steps(namespace, self.values, demand, self._answers, self._reachable)
+        self._steps = Steps(
+            namespace, self.values, demand, self._answers, self._reachable, compiled.plan.fixed
+        )
         self._checks = [self._check_of(i) for i in compiled.plan.structures()]
 
     def check(self) -> None:
@@ -110,7 +112,7 @@ class Checker:
             expected[0] = {key: inner() for key in found} if is_result else empty()
             self._left = self._limit
             try:
-                step({})
+                step(self._fixed())
             except Refused:
                 return
             except _TooMany:
@@ -126,6 +128,10 @@ class Checker:
                 self._answers[query.name] = expected[0]
 
         return check
+
+    def _fixed(self) -> Env:
+        """The fixed sets."""
+        return {variable: self.namespace[name] for variable, name in self.compiled.support.fixed.items()}
 
     def _emit(self, invariant: Invariant, expected: list[Any], make_answer: Callable[[], Any]) -> Step:
         """What one combination of variables contributes to the structure."""
@@ -179,7 +185,7 @@ class Checker:
         if not rest:
             return (
                 {key: naive_aggregate(aggregate, bag, missing) for key, bag in elements.items()},
-                {key: kept_value(kept, missing) for key, kept in found.items()},
+                {key: kept_value(aggregate, kept, missing) for key, kept in found.items()},
             )
         expected, kept = {}, {}
         for key, rows in elements.items():
@@ -187,7 +193,7 @@ class Checker:
                 expected[key, other] = naive_aggregate(aggregate, rows.get(other, []), missing)
                 none_kept = naive_aggregate(aggregate, [], missing)
                 row = found[key].get(other)
-                kept[key, other] = none_kept if row is None else kept_value(row, missing)
+                kept[key, other] = none_kept if row is None else kept_value(aggregate, row, missing)
         return expected, kept
 
     # -- indices over all objects ------------------------------------------------------------------

@@ -39,15 +39,17 @@ class Steps:
         demand: Mapping[str, str],
         answers: Mapping[str, Mapping[Any, Any]],
         everything: Callable[[], list[Any]],
+        fixed: Collection[str] = (),
     ) -> None:
         self.namespace, self.values = namespace, values
         self._demand = demand  # query -> the structure whose keys are its demand
         self._answers = answers  # nested query -> what was recomputed of it
         self._everything = everything
+        self._fixed = fixed  # global sets that never are others
 
     def of(self, invariant: Invariant) -> list[Make]:
         """The clauses in an order in which each can be evaluated, tests as soon as they can be."""
-        bound: set[str] = set()
+        bound: set[str] = set(self._fixed)
         remaining, tests = list(invariant.clauses), list(invariant.tests)
         fallible = frozenset(c.args[-1] for c in remaining if c.relation.kind is Kind.VALUE)
         makes: list[Make] = []

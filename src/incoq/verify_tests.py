@@ -238,8 +238,11 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
     raise AssertionError(aggregate.kind)
 
 
-def kept_value(kept: Any, missing: Any) -> Any:
-    """The value of a maintained aggregate."""
+def kept_value(aggregate: Aggregate, kept: Any, missing: Any) -> Any:
+    """The value of a maintained aggregate, which may be kept as a number or as counts of its elements."""
+    if isinstance(kept, int | dict):
+        number = kept if isinstance(kept, int) else len(kept)
+        return {"len": number, "all": number == 0}.get(aggregate.kind, number > 0)
     try:
         value = kept.value()
         return frozenset(value) if value is kept else value  # a nested set is its own value

@@ -1,6 +1,9 @@
-"""Takes all files of a directory on a given master; while the third runs, an executor is killed.
+"""Takes all files of a directory on a given master; meanwhile somebody is killed.
 
-python cluster_driver.py MASTER STORE CHANGES KILL
+python cluster_driver.py MASTER STORE CHANGES nobody
+python cluster_driver.py MASTER STORE CHANGES executor            one of them, during batch 3
+python cluster_driver.py MASTER STORE CHANGES process PID         that process, during batch 3
+python cluster_driver.py MASTER STORE CHANGES driver BATCH STEP   this process, at a step of a batch
 """
 
 from __future__ import annotations
@@ -31,12 +34,13 @@ def executors() -> list[int]:
     return sorted(found)
 
 
-def kill_one() -> None:
+def kill_soon(process: int) -> None:
+    """While the tasks of the batch run."""
     time.sleep(0.2)
-    os.kill(executors()[0], signal.SIGKILL)
+    os.kill(process, signal.SIGKILL)
 
 
-master, place, changes, kill = sys.argv[1:5]
+master, place, changes, kill, *more = sys.argv[1:]
 MARK = f"-Dincoq.mark={Path(place).name}".encode()
 spark = session(
     "incoq cluster test",
@@ -51,10 +55,12 @@ store = Store(place)
 
 
 def step(name: str) -> None:
-    if kill == "driver" and name == "applied" and store.manifest().batch == 2:
+    batch = store.manifest().batch + (name != "committed")
+    if kill == "driver" and (str(batch), name) == (more[0], more[1]):
         os.kill(os.getpid(), signal.SIGKILL)
-    if kill == "executor" and name == "log written" and store.manifest().batch == 2:
-        threading.Thread(target=kill_one).start()
+    if kill in ("executor", "process") and name == "log written" and batch == 3:
+        victim = executors()[0] if kill == "executor" else int(more[0])
+        threading.Thread(target=kill_soon, args=(victim,)).start()
 
 
 with store.locked():

@@ -1,6 +1,6 @@
 """A driver that takes all files of a directory and kills itself at a named step of a named batch.
 
-python killed_driver.py STORE CHANGES BATCH STEP
+python killed_driver.py STORE CHANGES BATCH STEP; with `compact: STEP` it compacts at the end
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from incoq.spark.store import Store
 
 def main(place: str, changes: str, batch: int, wanted: str) -> None:
     store = Store(place)
+    compacts, wanted = wanted.startswith("compact: "), wanted.removeprefix("compact: ")
 
     def kill(name: str) -> None:
         if name == wanted and store.manifest().batch + (name != "committed") == batch:
@@ -26,7 +27,7 @@ def main(place: str, changes: str, batch: int, wanted: str) -> None:
     def torn(table: Any, target: Any, **options: Any) -> None:
         """Write a file and, at the step, leave half of it."""
         writes[0](table, target, **options)
-        kind = "feed" if "feed" in str(target) else Path(target).parent.name
+        kind = Path(target).relative_to(store.path).parts[0]
         if f"half of {kind}" == wanted and store.manifest().batch + 1 == batch:
             os.truncate(target, os.path.getsize(target) // 2)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -35,9 +36,9 @@ def main(place: str, changes: str, batch: int, wanted: str) -> None:
     pipeline.pq.write_table = torn
     assert worker.pq is pipeline.pq
     with store.locked():
-        made = pipeline.Pipeline(store, in_process, step=kill)
+        made = pipeline.Pipeline(store, in_process, step=kill, snapshot_every=3)
         made.run_directory(Path(changes))
-        if wanted == "compact":
+        if compacts:
             made.compact()
 
 

@@ -18,7 +18,10 @@ from incoq.spark.session import in_process
 from incoq.spark.store import Store, StoreError
 from tests.spark.pipelines import WORLD, lines, pipeline, results
 
-STEPS = ["read", "half of log", "log written", "half of feed", "applied", "before commit", "committed"]
+STEPS = [
+    "read", "half of log", "log written", "half of feed", "half of snapshots", "applied", "before commit",
+    "committed",
+]  # fmt: skip
 
 
 def change_files(folder: Path) -> Path:
@@ -71,6 +74,22 @@ def test_a_driver_killed_at_any_step_loses_and_doubles_nothing(tmp_path: Path, s
     assert feed(killed) == feed(undisturbed.store)
     assert killed.manifest().totals["events"] == undisturbed.store.manifest().totals["events"]
     assert killed.manifest().totals["rejected"] == 5
+
+
+@pytest.mark.parametrize("step", ["half of base", "half of results", "before commit"])
+def test_a_driver_killed_while_it_compacts_loses_nothing(tmp_path: Path, step: str) -> None:
+    changes = change_files(tmp_path / "changes")
+    undisturbed = pipeline(tmp_path / "undisturbed")
+    undisturbed.run_directory(changes)
+    killed = pipeline(tmp_path / "killed").store
+    assert drive(killed, changes, 0, "") == 0
+    assert drive(killed, changes, 6, f"compact: {step}") == -signal.SIGKILL
+    assert len(killed.manifest().log) == 5, "nothing was committed"
+    assert results(killed) == results(undisturbed)
+    assert drive(killed, changes, 0, "compact: ") == 0
+    assert killed.manifest().log == ()
+    assert results(killed) == results(undisturbed)
+    assert Pipeline(killed, in_process).verify() == []
 
 
 def test_killed_while_compacting_nothing_is_lost(tmp_path: Path) -> None:

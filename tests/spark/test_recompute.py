@@ -11,7 +11,8 @@ import pytest
 
 from incoq.spark.deployment import deploy_source
 from incoq.spark.recompute import Recomputation
-from tests.spark.pipelines import lines, pipeline
+from incoq.spark.store import NoJoins
+from tests.spark.pipelines import lines, pipeline, results
 
 QUERIES = """
 from incoq import Set, query
@@ -32,6 +33,18 @@ def related(s):
 @query
 def many(s):
     return len({u.loc for u in s})
+
+@query
+def alike(s, t):
+    return {(x, y) for (x, y) in s if x not in t if x.age or not hasattr(y, "age")}
+
+@query
+def lonely(s):
+    return {u for u in s if all(v.loc != u.loc for v in s if v != u)}
+
+@query
+def entries(m):
+    return {k for k, v in m.items() if v == 1}
 """
 
 
@@ -46,6 +59,7 @@ def events(rng: random.Random, count: int) -> list[tuple[Any, ...]]:
                 ("field_followers", "assign", user, group),
                 ("member", rng.choice(["add", "add", "remove"]), group, user),
                 ("item", "assign", "m", user, rng.randrange(3)),
+                ("member", "add", group, [user, f"u{rng.randrange(8)}"]),
                 ("R", "add", user),
             ]
         )
@@ -60,6 +74,7 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
     demand += [
         ("demand_older", "add", "g1", 25),
         ("demand_alike", "add", "g1", "g2"),
+        ("demand_lonely", "add", "g2"),
         ("demand_entries", "add", "m"),
     ]
     demand += [("demand_related", "add", "g3"), ("demand_many", "add", "g0")]
@@ -67,15 +82,16 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
     made.compact()
     certain = [("field_followers", "assign", "u0", "g0"), ("member", "add", "g0", "u1")]
     certain += [("field_loc", "assign", "u1", "NYC"), ("field_email", "assign", "u1", "u1@x")]
+    certain += [("member", "add", "g2", "u9"), ("field_loc", "assign", "u9", "Rome")]
+    certain += [("member", "add", "g1", ["u11", "u10"]), ("field_age", "assign", "u11", 5)]
+    certain += [("member", "add", "g3", "u9"), ("R", "add", "u9"), ("item", "assign", "m", "u9", 1)]
+    certain += [("member", "add", "g1", "u11")]
     made.run_batch(lines([*events(rng, 60), *certain], 1000), "b")
-    recomputed = Recomputation(spark, made.store)
-    differences, compared = recomputed.differences()
-    assert differences == []
-    assert compared == ["fans", "older", "related"]
-    fans = made.deployment.query("fans")
-    plain = {tuple(r) for r in recomputed.answers(fans, push=False).collect()}
-    assert plain == {tuple(r) for r in recomputed.answers(fans).collect()}
-    assert plain
+    with Recomputation(spark, made.store) as recomputed:
+        differences, compared = recomputed.differences()
+        assert differences == []
+        assert compared == ["fans", "older", "related", "many", "alike", "lonely", "entries"]
+        assert [query for query in compared if not results(made, query)] == []
 
 
 def test_a_wrong_result_is_found(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,13 +107,22 @@ def test_a_wrong_result_is_found(spark: Any, tmp_path: Path, monkeypatch: pytest
         ("R", "add", "u2"),
     ]
     made.run_batch(lines([*told, ("demand_related", "add", "g")]), "a")
-    differences, _ = Recomputation(spark, made.store).differences()
-    assert differences == ['missing: related ["g"] "u1"']
+    with Recomputation(spark, made.store) as recomputed:
+        answers = {(f"{r[0]}", r[1]) for r in recomputed.answers("related").collect()}
+    assert answers == {('["g"]', '"u1"'), ('["g"]', '"u2"')}
+    assert results(made, "related") == [(["g"], "u2")]
 
 
-def test_what_is_more_than_joins_has_no_such_form() -> None:
+def test_a_nested_value_that_holds_values_has_no_such_form(spark: Any, tmp_path: Path) -> None:
+    query = "@query\ndef q(s):\n    return {(u, tuple(sorted(v.age for v in u.a)[:2])) for u in s}\n"
+    made = pipeline(tmp_path, "from incoq import query\n" + query)
+    with Recomputation(spark, made.store) as recomputed:
+        assert "holds values" in recomputed.reason("q")
+        with pytest.raises(NoJoins, match="q cannot be computed by joins: the value of"):
+            recomputed.answers("q")
+
+
+def test_a_deployment_is_kept_as_json() -> None:
     deployment = deploy_source(QUERIES)
-    assert deployment.query("many").flat is None
-    assert deployment.query("fans").flat is not None
     again = type(deployment).from_json(json.loads(json.dumps(deployment.as_json())))
     assert again == deployment

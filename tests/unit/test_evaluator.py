@@ -669,3 +669,20 @@ def test_a_source_of_a_constraint_is_evaluated_once_outside_the_loop() -> None:
     p = Counting()
     assert ask("{x for x in s if x in p.f}", s=range(100), p=p) == {1, 2}
     assert p.reads == 1
+
+
+def test_a_list_counts_where_for_ranges_over_it_and_not_where_if_looks_into_it() -> None:
+    box = Obj(d=(1, 2), b=[2, 2])
+    assert ask("sum(1 for y in p.d if x in p.b for x in p.d)", p=box) == 2
+    assert ask("sum(1 for y in p.d if x in p.d for x in p.b)", p=box) == 4
+
+
+@pytest.mark.parametrize("loops", [15, 16, 17, 40])
+def test_loops_nest_deeper_than_python_nests_blocks(loops: int) -> None:
+    clauses = " ".join(f"for x{i} in x{i - 1}.f if x{i}.n > 0" for i in range(1, loops))
+    last = Obj(n=7, f=())
+    for _ in range(loops - 1):
+        last = Obj(n=1, f=(last, Obj(n=0, f=()), 3))
+    assert ask(f"{{x{loops - 1}.n for x0 in p {clauses}}}", p=[last]) == {7}
+    assert ask(f"sum(x{loops - 1}.n for x0 in p {clauses})", p=[last, last]) == 14
+    assert ask(f"{{x{loops - 1}.n: 1 for x0 in p {clauses}}}", p=[last]) == {7: 1}

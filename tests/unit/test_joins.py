@@ -109,3 +109,25 @@ def main(show):
         show(sorted(both(a, b)), sorted(both(c, b)), sorted(both(b, c)))
 """
     )
+
+
+def test_a_walk_inside_a_walk_leaves_the_larger_set_of_the_outer_one_alone() -> None:
+    same_both_ways(
+        """
+class Box:
+    pass
+@query(demand=("box", "s"))
+def found(box, x, s):
+    return {(x, y) for y in box.a if y in s if x in s if x in box.a}
+def main(show):
+    box, s, t = Box(), Set([1, 2, 3]), Set([2, 3, 4])
+    box.a = t
+    for x in (1, 2, 3, 4):
+        show(sorted(found(box, x, s)))
+    box.a = s
+    show(sorted(found(box, 2, s)))
+    box.a = t
+    t.add(1)
+    show(sorted(found(box, 1, s)), sorted(found(box, 2, s)))
+"""
+    )

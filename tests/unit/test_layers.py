@@ -25,6 +25,7 @@ LAYERS: list[tuple[str, ...]] = [
         "explain",
         "growth",
         "loading",
+        "native",
         "output",
         "pages",
         "profile",

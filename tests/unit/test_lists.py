@@ -70,6 +70,9 @@ CHANGES = (
     "show(b.l.pop())",
     "show(b.l.pop(0), b.l.pop(-1))",
     "b.l.pop(7)",
+    "b.l.insert((1,), d)",
+    "b.l.insert(10**30, d)",
+    "show(b.l.pop(type('At', (), {'__index__': lambda self: 1})()))",
     "show(b.l.remove(a))",
     "b.l.remove(d)",
     "b.l.clear()",
@@ -248,4 +251,4 @@ def change(): o.l.append(5)
     scope = load(compile_in(text, mode).code)
     scope["has"](scope["o"], 3)
     scope["change"]()
-    assert scope["o"].l.counts[5] == 2
+    assert scope["o"].l._counts_[5] == 2

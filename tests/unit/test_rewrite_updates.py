@@ -711,7 +711,7 @@ def in_place(text: str, guards: dict[str, tuple[str, ...]] | None = None) -> str
 
 def test_the_look_up_that_decides_stands_in_place_of_an_update_in_a_function() -> None:
     assert in_place("def g(o, x):\n    o.f = x  # new\n") == (
-        "def g(o, x):\n    try:\n        tagged = o in tag\n    except TypeError:\n        tagged = False\n"
+        "def g(o, x):\n    try:\n        tagged = o in tag\n    except (TypeError, AttributeError):\n        tagged = False\n"
         "    if tagged:\n        set_f(x, o)\n    else:\n        o.f = x  # new\n"
     )
 

@@ -822,3 +822,59 @@ def main(show):
 """,
         modes=("filtered", "first-clause"),  # an index over all data would need it for a key
     )
+
+
+HASH_TRAP = """
+from incoq import Set, query
+{classes}
+@query
+def kinds(ss): return {{o.kind for s in ss for o in s if o.kind > 0}}
+"""
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        "class Base:\n    def __eq__(self, other): return True\n    def __hash__(self): return 1\n"
+        "class O(Base):\n    def __init__(self): self.kind = 1",
+        "class Base:\n    def __init__(self): self.kind = 1\n"
+        "class O(Base):\n    def __eq__(self, other): return True\n    def __hash__(self): return 1",
+        "class O(str):\n    def __init__(self, text): self.kind = 1",
+        "from dataclasses import dataclass\n@dataclass(unsafe_hash=True)\nclass O:\n    kind: int = 0",
+    ],
+    ids=["inherited", "of a subclass", "of a string", "of a dataclass with a hash"],
+)
+def test_equal_objects_with_fields_of_their_own_are_refused_wherever_equality_comes_from(
+    classes: str,
+) -> None:
+    with pytest.raises(incoq.CompileError) as caught:
+        incoq.compile_source(HASH_TRAP.format(classes=classes))
+    assert caught.value.code == "IQ205"
+
+
+def test_an_object_under_construction_may_have_no_hash_yet() -> None:
+    text = HASH_TRAP.format(
+        classes="class O:\n    def __init__(self, n):\n        self.kind = 1\n        self.n = n\n"
+        "    def __hash__(self): return hash(self.n)"
+    )
+    scope = load(incoq.compile_source(text).code)
+    o = scope["O"](3)
+    groups = scope["Set"]([scope["Set"]([o])])
+    assert scope["kinds"](groups) == {1}
+    setattr_of = scope["set_kind"]
+    setattr_of(4, o)
+    assert scope["kinds"](groups) == {4}
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_a_field_of_an_object_that_is_never_a_key_is_set_as_in_python(mode: str) -> None:
+    text = (
+        "from incoq import Set, query\nfrom collections.abc import Mapping\n"
+        "class M(Mapping):\n    def __init__(self): self.kind = 1\n"
+        "    def __getitem__(self, k): raise KeyError\n"
+        "    def __iter__(self): return iter(())\n    def __len__(self): return 0\n"
+        "@query\ndef kinds(s): return {o.kind for o in s if o.kind > 0}\n"
+    )
+    scope = load(incoq.compile_source(text, mode=mode).code)
+    assert scope["M"]().kind == 1
+    assert scope["kinds"](scope["Set"]()) == set()

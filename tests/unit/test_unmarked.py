@@ -158,3 +158,36 @@ def test_unmarked_comprehensions_run_in_memory_and_in_packages(tmp_path: Path) -
         command = [sys.executable, "-m", "incoq.cli", "run", "--all", "--entry", "program", given]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.stdout == "3\n", done.stderr
+
+
+def test_a_comprehension_that_reads_what_cannot_be_maintained_stays_and_the_others_are_taken() -> None:
+    text = """
+class Lazy:
+    def __init__(self, xs): self.xs, self.limit = xs, 1
+    @property
+    def size(self): return len(self.xs)
+class Plain:
+    def __init__(self, xs): self.members = xs
+def sizes(all_): return {o.size for o in all_}
+def large(p): return {x for x in p.members if x > 1}
+"""
+    compiled = incoq.compile_source(text, unmarked=True)
+    assert [(left.node.lineno, left.code) for left in compiled.left_out] == [(8, "IQ206")]
+    assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [9]
+    scope = load(compiled.code)
+    assert scope["sizes"]([scope["Lazy"]([1, 2])]) == {2}
+    assert scope["large"](scope["Plain"]([1, 2])) == {2}
+
+
+def test_a_marked_query_that_reads_it_is_still_refused() -> None:
+    text = """
+from incoq import query
+class Lazy:
+    @property
+    def size(self): return 1
+@query
+def sizes(all_): return {o.size for o in all_}
+"""
+    with pytest.raises(incoq.CompileError) as caught:
+        incoq.compile_source(text, unmarked=True)
+    assert caught.value.code == "IQ206"

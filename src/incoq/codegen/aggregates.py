@@ -154,7 +154,7 @@ class Ordered:
             try:
                 heapq.heappush(self.heap, self.entry(x))
             except Exception:
-                self.sortable = False  # the answer says so, as Python would
+                self.sortable = False  # the answer says so, as Python would; a heap half made is not used
         if len(self.heap) > 32 and len(self.heap) > 4 * len(self.counts):
             self.rebuild()
 

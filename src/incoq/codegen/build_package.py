@@ -26,16 +26,20 @@ if TYPE_CHECKING:
 SUPPORT_MODULE = "_incoq_support"
 
 
-def package_files(compiled: Compiled) -> dict[str, str]:
+def package_files(compiled: Compiled, apart: str = "") -> dict[str, str]:
     """The text of every output file by its path relative to the root of the output.
 
-    A program of one file has one entry, its name; a directory has one for each module and one for the
-    support code.
+    A program of one file has one entry, its name, unless `apart` names a module of its own for the support
+    code; a directory has one for each module and one for the support code.
     """
     root = compiled.program.root
     if root is None:
         (rewritten,) = compiled.modules
-        return {PurePath(rewritten.module.filename).name: merge(rewritten, compiled.support)}
+        name = PurePath(rewritten.module.filename).name
+        if not apart:
+            return {name: merge(rewritten, compiled.support)}
+        support = standalone_support(compiled.program, compiled.support)
+        return {name: with_import(rewritten, compiled.support, apart), f"{apart}.py": support}
     name = support_module(compiled.program)
     files = {f"{name}.py": standalone_support(compiled.program, compiled.support)}
     inside = is_package(compiled.program)
@@ -77,10 +81,12 @@ def standalone_support(program: Program, support: SupportCode) -> str:
 def exported_names(support: SupportCode) -> set[str]:
     """Everything that rewritten text may call."""
     tables = (support.setters, support.deleters, support.names, support.ask, support.view)
-    companions = (support.demand, support.release, support.demanded, support.usual)
+    companions = (support.demand, support.release, support.demanded, support.usual, support.fixers)
     names = {n for table in (*tables, *companions) for n in table.values()}
     deciding = {tag for tags in support.guards.values() for tag in tags}
-    return names | deciding | {support.setattr_, support.delattr_}
+    return (
+        names | deciding | {*support.fixed.values(), *support.results} | {support.setattr_, support.delattr_}
+    )
 
 
 def names_needed(rewritten: RewrittenModule, support: SupportCode) -> list[str]:

@@ -10,8 +10,9 @@ After:     def nyc_fans(celeb, group):
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from incoq.codegen.build_support import SupportCode
 from incoq.codegen.elide_copies import elide_copies
@@ -42,10 +43,11 @@ def rewrite_module(
     private: Collection[ast.AST],
     without: Collection[str] = (),
     bound: Collection[ast.AST] = (),
+    made: Mapping[str, ast.expr] = MappingProxyType({}),
 ) -> RewrittenModule:
     """Rewrite queries, updates and imports of one module; `tracked` names the builtin containers whose
     changes are to be seen, `private` holds expressions that make some which no query reaches, `bound` the
-    methods whose companions are asked of objects."""
+    methods whose companions are asked of objects, `made` what makes the fixed sets."""
     source = SourceText(module.source)
     edits: list[Edit] = []
     replaced: dict[ast.AST, str] = {}
@@ -61,7 +63,10 @@ def rewrite_module(
         else:
             replaced[site.node] = _answer(site.query, support)
     if "copies" not in without:
-        replaced.update(elide_copies(module, sites, support.ask))
+        replaced.update(elide_copies(module, sites, support.ask, support.at_once))
+    for fixed, value in made.items():
+        edits.append(Edit(source.start(value), source.start(value), f"{support.fixers[fixed]}("))
+        edits.append(Edit(source.end(value), source.end(value), ")"))
     for node in ast.walk(module.tree):
         edit = _import(module, source, node, support)
         if edit is not None:
@@ -74,7 +79,8 @@ def rewrite_module(
         support.names["Dict"] if "dict" in tracked else None, supply.fresh,
         support.names["fresh"] if "list" in tracked else None,
         support.names["through"] if "list" in tracked else None,
-        {kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
+        support.names["named"] if support.setters else None,
+        routes={kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
     )  # fmt: skip
     try:
         guards = support.guards if "inlining" not in without else {}
@@ -174,7 +180,7 @@ _COMPANIONS = frozenset(("view", "demand", "release", "demanded"))
 
 # What a program may import from incoq, and the part of the support code that it becomes.
 _PROVIDED = {
-    "Set": "Set", "query": "", "lru": "", "IncoqError": "IncoqRuntimeError",
+    "Set": "Set", "query": "", "lru": "", "batch": "batch", "IncoqError": "IncoqRuntimeError",
     "IncoqRuntimeError": "IncoqRuntimeError",
 }  # fmt: skip
 
@@ -196,7 +202,8 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
         case ast.Import(names=aliases) if any(a.name == "incoq" for a in aliases):
             others = [a for a in aliases if a.name != "incoq"]
             local = next(a.asname or "incoq" for a in aliases if a.name == "incoq")
-            text = f"{local} = type('incoq', (), {{'Set': {support.names['Set']}}})"
+            held = ", ".join(f"{n!r}: {support.names[n]}" for n in ("Set", "batch") if n in support.names)
+            text = f"{local} = type('incoq', (), {{{held}}})"
             if others:
                 raise module.error("IQ209", "import incoq on a line of its own", node)
         case ast.ImportFrom(module=str(imported)) if imported.startswith("incoq."):

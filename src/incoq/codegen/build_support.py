@@ -7,11 +7,13 @@ the maintenance of sets goes into the two methods `Set.add` and `Set.discard`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from incoq.codegen.aggregates import CLASSES
+from incoq.codegen.kept_answers import Form, form_of, value_of
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import print_python
 from incoq.codegen.quote import Holes, commented, quote, quote_expr
@@ -42,18 +44,36 @@ class SupportCode:
     usual: dict[str, str]  # unmarked query -> function(params, original) giving what Python gives
     guards: dict[str, tuple[str, ...]]  # field -> tags, of which none holds an object that concerns nobody
     maintained: str  # the class whose `add` and `discard` maintain the queries
+    fixers: dict[str, str]  # fixed set -> function(set) that is told of it
+    fixed: dict[str, str]  # fixed set -> the name that the code has for it
+    at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
+    results: tuple[str, ...]  # the maps that such expressions look into
 
 
 def build_support(
-    plan: Plan, supply: NameSupply, tracks_lists: bool, switch_classes: bool = False
+    plan: Plan,
+    supply: NameSupply,
+    tracks_lists: bool,
+    switch_classes: bool = False,
+    reenters: bool = False,
+    batches: bool = False,
+    plain_sets: Collection[str] = (),
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
-    used = {CLASSES[q.aggregate.kind] for q in plan.queries if q.aggregate is not None}
+    used = {
+        CLASSES[q.aggregate.kind]
+        for q in plan.queries
+        if q.aggregate is not None and form_of(plan, q) is Form.OBJECT
+    }
     weak = any(q.keep.policy == "weak" for q in plan.queries)
     prelude = (*_prelude("prelude.py"), *_needed_classes(used), *(_prelude("weak.py") if weak else ()))
+    prelude += _prelude("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in _defined(prelude)}
     support = Support(names)
-    renderer = EventRenderer(plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes)
+    renderer = EventRenderer(
+        plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, reenters=reenters,
+        batch=support.batch if batches else None, plain_sets=plain_sets,
+    )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:
             renderer.asked[query.name] = supply.fresh(f"asked_{query.name}")
@@ -63,10 +83,14 @@ def build_support(
     renderer.field_events()
     renderer.demand_events()
     renderer.settling()
+    fixers = renderer.fixing()
     asking = _Asking(plan, support, supply, renderer)
     asking.build()
     setattr_, delattr_, by_name = _attribute_helpers(renderer, supply)
+    renderer.functions += renderer.forgetting(asking.kept)
+    written = {s.name for s in renderer.functions if isinstance(s, ast.FunctionDef)}
     body = [_renamed(s, names) for s in prelude]
+    body = [s for s in body if not (isinstance(s, ast.FunctionDef) and s.name in written)]
     for statement in body:
         if isinstance(statement, ast.ClassDef) and statement.name == names["Set"]:
             _insert_methods(statement, methods, ["s", "x"], renderer)
@@ -80,6 +104,7 @@ def build_support(
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
+    stores = [*renderer.fixed_sets(), *stores]
     statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
     if weak:
         statements += _releasing(plan, renderer, asking, maintained)
@@ -87,7 +112,8 @@ def build_support(
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
         asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
-        maintained,
+        maintained, fixers, renderer.fixed, asking.at_once,
+        tuple(plan.result_of(query).name for query in asking.at_once),
     )  # fmt: skip
 
 
@@ -109,28 +135,46 @@ def _split_classes(
         "    __class__ = P\n"
         "M.__name__, MP.__name__ = S.__name__, P.__name__\n"
         "CHANGE = object.__dict__['__class__'].__set__\n"
+        "OWN = {}\n"
         "def WATCH(s):\n"
         "    'From now on changes of s maintain queries.'\n"
         "    cls = type(s)\n"
         "    if cls is S:\n"
-        "        CHANGE(s, M)\n"
+        "        CHANGE(s, OWN.get(s, M))\n"
         "    elif cls is P:\n"
-        "        CHANGE(s, MP)\n"
+        "        CHANGE(s, OWN.get(s, MP))\n"
         "def UNWATCH(s):\n"
         "    'Changes of s concern nobody any more.'\n"
-        "    cls = type(s)\n"
-        "    if cls is M:\n"
-        "        CHANGE(s, S)\n"
-        "    elif cls is MP:\n"
-        "        CHANGE(s, P)\n",
+        "    if type(s) is not s.__class__:\n"
+        "        CHANGE(s, s.__class__)\n",
         M=maintained, MP=plain, S=names["Set"], P=names["PlainSet"], MOVED=moved, WATCH=renderer.watch,
-        UNWATCH=renderer.unwatch, CHANGE=supply.fresh("change_class"),
+        UNWATCH=renderer.unwatch, CHANGE=supply.fresh("change_class"), OWN=renderer.own_class,
     )  # fmt: skip
     switched[2].after_definition = True  # type: ignore[attr-defined]
+    for fixed, own in renderer.own_classes.items():
+        base = plain if fixed in renderer.plain_sets else maintained
+        switched += _own_class(fixed, own, base, renderer)
     at = 1 + next(
         i for i, s in enumerate(body) if isinstance(s, ast.ClassDef) and s.name == names["PlainSet"]
     )
     return maintained, [*body[:at], *switched, *body[at:]]
+
+
+def _own_class(fixed: str, own: str, base: str, renderer: EventRenderer) -> list[ast.stmt]:
+    """The class that one fixed set has while it is maintained, which does what concerns that set alone."""
+    made = quote(
+        "class M(B):\n"
+        "    __class__ = B.__class__\n"
+        "    def add(self, x, /): pass\n"
+        "    def discard(self, x, /): pass\n"
+        "M.__name__ = B.__name__\n",
+        M=own, B=base,
+    )  # fmt: skip
+    assert isinstance(made[0], ast.ClassDef)
+    made[0].body[0] = _documented(f"The class of {fixed} while a query depends on it.")
+    _insert_methods(made[0], renderer.methods_of_fixed(fixed), ["s", "x"], renderer)
+    made[1].after_definition = True  # type: ignore[attr-defined]
+    return made
 
 
 def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: str) -> list[ast.stmt]:
@@ -145,6 +189,8 @@ def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: s
     made = [*events.functions, *asking.functions]
     code: list[ast.expr] = [name(s.name) for s in made if isinstance(s, ast.FunctionDef)]
     containers = dict.fromkeys([maintained, *(events.support.names[c] for c in ("Set", "Dict", "List"))])
+    if events.batch is not None:
+        containers[events.support.Batch] = None
     for container in containers:
         code.append(ast.Starred(quote_expr("vars(C).values()", C=container), ast.Load()))
     structures: list[ast.expr] = [name(structure) for structure in events.structures()]
@@ -327,6 +373,11 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
         "        delattr(o, attribute)\n",
         SETTERS=setters, DELETERS=deleters, TABLE=table, REMOVAL=removal, SET=set_any, DELETE=delete_any,
     )  # fmt: skip
+    if renderer.batch is not None:
+        code += quote(
+            "BATCH.setters, BATCH.deleters = SETTERS, DELETERS", BATCH=renderer.batch, SETTERS=setters,
+            DELETERS=deleters,
+        )  # fmt: skip
     code[0].after_definition = True  # type: ignore[attr-defined]
     return set_any, delete_any, code
 
@@ -348,6 +399,8 @@ class _Asking:
         self.release: dict[str, str] = {}
         self.demanded: dict[str, str] = {}
         self.usual: dict[str, str] = {}
+        self.at_once: dict[str, str] = {}
+        self.kept: list[tuple[str, str, str]] = []  # see EventRenderer.forgetting
 
     def build(self) -> None:
         for query in self.plan.queries:
@@ -416,40 +469,73 @@ class _Asking:
         asked = self.events.asked.get(query.name)
         if asked is not None:
             self.stores += quote("Q = ORDERED()", Q=asked, ORDERED=self.support.OrderedDict)
+        first: list[ast.stmt] = []
+        if self.events.reenters:
+            first = quote(
+                "if BUSY:\n    raise ASKED()", BUSY=self.support.BUSY, ASKED=self.support.asked_within
+            )
+        first += self.events.settling_batch()
+        kept = self._kept(query, rest, holes)
+        slow = self.supply.fresh(f"find_{query.name}") if kept else ask
+        lost: list[ast.stmt] = []
+        if any(q.keep.policy == "explicit" for q in self.plan.queries):
+            lost = quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
         body = quote(
-            "def ASK():\n"
-            "    KEPT\n"
+            "def SLOW():\n"
+            "    FIRST\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    AGAIN\n"
             "    FIND\n"
             "    if REFUSED:\n        raise REFUSED[0]\n"
             "    return ANSWER",
             FIND=find,
-            KEPT=self._kept(query, rest, holes),
-            ANSWER=quote_expr("A.value()" if query.aggregate is not None else "A", **holes),
+            SLOW=slow,
+            AGAIN=lost,
+            FIRST=[] if kept else first,
+            ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,
         )  # fmt: skip
+        if kept:
+            found = ast.Call(name(slow), [name(p) for p in params], [])
+            body += quote(
+                "def ASK():\n    FIRST\n    KEPT\n    return FOUND",
+                FIRST=first,
+                KEPT=kept,
+                FOUND=found,
+                **holes,
+            )
         again = ast.Call(name(ask), [name(p) for p in params], [])
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         noted = self._note(query, key, holes)
+        begun = quote("if A is None:\n    BEGIN\nNOTED", BEGIN=begin, NOTED=noted, **holes)
         body += quote(
-            "def KEEP():\n    if ANSWER_OF(R, K, NAME) is None:\n        BEGIN\n    NOTED",
-            BEGIN=begin, NOTED=noted, **holes,
+            "def KEEP():\n    SETTLED\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
+            BEGUN=self.events.whole(begun), SETTLED=self.events.settling_batch(), **holes,
         )  # fmt: skip
         body += quote(
-            "def DROP():\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
-            OVER=self._over(query, end, key),
+            "def DROP():\n    SETTLED\n    AGAIN\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
+            OVER=self.events.whole(self._over(query, end, key)),
+            SETTLED=self.events.settling_batch(),
+            AGAIN=lost,
             **holes,
         )
-        for function, names in zip(body, (params, params, demand, demand), strict=True):
+        given = [params, params, params, demand, demand][-len(body) :]
+        for function, names in zip(body, given, strict=True):
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
+        if kept and not params and not first:
+            answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
+            text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
+            self.at_once[query.name] = f"({ast.unparse(text)})"
         shown = [p for p in query.demand if p not in query.hidden]
         made = quote(
             "X = CLS(R, S, W)", X=demanded, CLS=self.support.Demanded, R=asked or result.name,
             S=ast.Constant(len(shown)), W=ast.Constant(len(demand)),
         )  # fmt: skip
         self.stores += made
+        if query.keep.policy == "explicit":
+            self.kept.append((asked or result.name, keep, str(len(demand))))
 
     def _kept(self, query: RelationalQuery, rest: list[str], holes: Holes) -> list[ast.stmt]:
         """The usual case first: what was asked before is one look-up."""
@@ -459,7 +545,7 @@ class _Asking:
             case False, False:
                 answer = quote_expr("R[K]", **holes)
             case False, True:
-                answer = quote_expr("R[K].value()", **holes)
+                answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
             case True, False:
                 answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
             case _:
@@ -478,9 +564,14 @@ class _Asking:
         if query.keep.policy == "explicit":
             # Released, the answer is nobody's: it changes no more.
             over = self._over(query, end, key)
-            return [*found, *quote("if A is None:\n    A = BEGIN\n    OVER", OVER=over, **filled)]
-        found += quote("if A is None:\n    A = BEGIN", **filled)
-        return [*found, *self._note(query, key, holes)]
+            work = quote("A = BEGIN\nOVER", OVER=over, **filled)
+            return [*found, *quote("if A is None:\n    WORK", WORK=self.events.whole(work), **filled)]
+        noted = self._note(query, key, holes)
+        work = quote("A = BEGIN", **filled)
+        if noted:
+            work = quote("if A is None:\n    WORK\nNOTED", WORK=work, NOTED=noted, **filled)
+            return [*found, *self.events.whole(work)]
+        return [*found, *quote("if A is None:\n    WORK", WORK=self.events.whole(work), **filled)]
 
     def _note(self, query: RelationalQuery, key: ast.expr, holes: Holes) -> list[ast.stmt]:
         """Remember that the program asked; the least recently asked goes when there are too many."""

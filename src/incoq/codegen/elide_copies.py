@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
+from incoq.frontend.find_fixed import bound_names
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module
 
@@ -21,10 +22,12 @@ _CONSUMERS = frozenset(
 )
 
 
-def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str]) -> dict[ast.AST, str]:
+def elide_copies(
+    module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str], at_once: Mapping[str, str]
+) -> dict[ast.AST, str]:
     """The nodes to replace, each with the text that gives the kept answer: the called function or, where the
-    query reads globals, which are parameters of it too, the whole call."""
-    times = Counter(_bound_names(module.tree))
+    query reads globals, which are parameters of it too, or has no parameter at all, the whole call."""
+    times = Counter(bound_names(module.tree))
 
     def is_global(identifier: str) -> bool:
         """Is a name bound once in the whole module, at its top?"""
@@ -35,18 +38,24 @@ def elide_copies(module: Module, sites: Sequence[QuerySite], ask: Mapping[str, s
         site.node.name: site
         for site in sites
         if isinstance(site.node, ast.FunctionDef)
-        and site.query.aggregate is None
         and all(map(is_global, (site.node.name, *site.query.hidden)))
     }
     found: dict[ast.AST, str] = {}
     for node in ast.walk(module.tree):
-        for call in _looked_at(times, node):
+        looked_at = _looked_at(times, node)
+        for call in [*looked_at, node] if isinstance(node, ast.Call) else looked_at:
             asked = _asked(call)
             if asked in queries and _is_positional(call):
                 query = queries[asked].query
                 if len(call.args) != len(query.params):
                     continue
-                if not query.hidden:
+                if call not in looked_at and (
+                    query.aggregate is None or isinstance(call.func, ast.Attribute)
+                ):
+                    continue  # a value is nobody's to change, a set is
+                if query.name in at_once:
+                    found[call] = at_once[query.name]
+                elif not query.hidden:
                     found[call.func] = ask[query.name]
                 elif all(isinstance(a, ast.Name | ast.Constant) for a in call.args):
                     passed = (*map(ast.unparse, call.args), *query.hidden)
@@ -64,22 +73,6 @@ def _asked(call: ast.Call) -> str:
 
 def _is_positional(call: ast.Call) -> bool:
     return not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
-
-
-def _bound_names(tree: ast.Module) -> Iterator[str]:
-    """Every name that anything in the module binds, as often as it does."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=bound, ctx=ast.Store() | ast.Del()) | ast.arg(arg=bound):
-                yield bound
-            case ast.FunctionDef(name=bound) | ast.AsyncFunctionDef(name=bound) | ast.ClassDef(name=bound):
-                yield bound
-            case ast.alias(name=bound, asname=named):
-                yield named or bound.split(".")[0]
-            case ast.ExceptHandler(name=str(bound)) | ast.MatchAs(name=str(bound)):
-                yield bound
-            case ast.MatchStar(name=str(bound)) | ast.MatchMapping(rest=str(bound)):
-                yield bound
 
 
 def _looked_at(bound: Container[str], node: ast.AST) -> list[ast.Call]:

@@ -9,7 +9,7 @@ Cost:      linear in the module
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from incoq.codegen.name_scopes import Scopes
 
@@ -34,10 +34,72 @@ _READING_FUNCTIONS = frozenset(
 _HOOKS = frozenset(["__setattr__", "__delattr__", "__getattr__", "__getattribute__"])
 _DESCRIPTOR_METHODS = frozenset(["__get__", "__set__", "__delete__"])
 _DESCRIPTORS = frozenset(["property", "cached_property", "abstractproperty", "classmethod", "staticmethod"])
-_NAMED_ROUTES = frozenset(["__dict__", "__setattr__", "__delattr__"])
+_NAMED_ROUTES = frozenset(
+    ["__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"]
+)
+_STATES = frozenset(["__getstate__", "__reduce__", "__reduce_ex__"])
+_GIVES_DICTS = {
+    "gc": ("get_referents", "get_referrers", "get_objects"),
+    "inspect": ("getmembers", "getmembers_static"),
+}
+_CONTAINERS = frozenset(["set", "dict", "list", "Set"])
+_ANCESTORS = frozenset(["__mro__", "__bases__", "__base__", "mro"])
+_OF_ONE = frozenset(["add", "discard", "remove", "append", "extend", "__delitem__"])  # take one argument
 _BY_NAME = frozenset(["getattr", "attrgetter", "methodcaller", "__getattribute__"])
 
 Bypass = tuple[ast.AST, str]
+
+
+def find_container_bypasses(tree: ast.Module) -> list[Bypass]:
+    """The nodes by which the methods that Python's own containers have in C may change a container unseen.
+
+    >>> [reason for _, reason in find_container_bypasses(ast.parse("super(Set, s).add(1)"))]
+    ["super() leads past the container's own methods"]
+    """
+    scopes = Scopes(tree)
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    classes = {
+        n.name
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ClassDef) and not _CONTAINERS & {_last_name(b) for b in n.bases}
+    }
+    ancestors = any(isinstance(n, ast.Attribute) and n.attr in _ANCESTORS for n in ast.walk(tree))
+    found: list[Bypass] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="super"), args=[ast.Name(id=cls), _]) if cls in _CONTAINERS:
+                found.append((node, "super() leads past the container's own methods"))
+            case ast.Attribute(value=ast.Name(id=cls), attr="__dict__") if cls in _CONTAINERS:
+                found.append((node, f"the methods of {cls} are taken out of its dict"))
+            case ast.Call(func=func, args=[ast.Name(id=cls)]) if cls in _CONTAINERS and scopes.is_builtin(
+                func, ("vars",)
+            ):
+                found.append((node, f"the methods of {cls} are taken out of its dict"))
+            case ast.Call(func=ast.Attribute(value=receiver, attr=method), args=[_, _]) if (
+                ancestors and method in _OF_ONE and not isinstance(receiver, ast.Name)
+            ):
+                found.append((node, f"{method} of a class that is looked up among the ancestors of another"))
+            case ast.Call(func=ast.Attribute(attr=method), args=[_, _]) if ancestors and method in _OF_ONE:
+                found.append((node, f"{method} is called of a class, in a module that looks for ancestors"))
+            case ast.Call(func=ast.Attribute(value=receiver, attr="__init__")) if not (
+                isinstance(receiver, ast.Call)
+                or (isinstance(receiver, ast.Name) and receiver.id in classes)
+                or _is_making(node, parents)
+            ):
+                found.append((node, "__init__ is called on an object that exists already"))
+    return found
+
+
+def _is_making(call: ast.Call, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """`Base.__init__(self, …)` in an `__init__`."""
+    node: ast.AST = call
+    while node in parents:
+        node = parents[node]
+        if isinstance(node, ast.FunctionDef):
+            first = [a.arg for a in (*node.args.posonlyargs, *node.args.args)[:1]]
+            given = [a.id for a in call.args[:1] if isinstance(a, ast.Name)]
+            return node.name == "__init__" and bool(first) and first == given
+    return False
 
 
 def find_bypasses(tree: ast.Module, fields: Collection[str]) -> list[Bypass]:
@@ -85,10 +147,6 @@ class _Finder:
                 yield "builtins are reached in a roundabout way"
             case ast.Attribute(attr="__class__", ctx=ast.Store()):
                 yield "__class__ is replaced"
-            case ast.Call(func=ast.Attribute(value=receiver, attr="__init__"), args=args):
-                is_super = isinstance(receiver, ast.Call)
-                if not is_super and not (args and isinstance(args[0], ast.Name)):
-                    yield "__init__ is called on an object that exists already"
             case ast.Attribute(attr="__dict__"):
                 if not isinstance(node.ctx, ast.Load):
                     yield "__dict__ is replaced"
@@ -98,8 +156,24 @@ class _Finder:
                 yield f"{name} of a class is changed"
             case ast.Attribute(attr="__set__" | "__delete__"):
                 yield "a descriptor is called by hand"
-            case ast.Attribute(value=ast.Name(id="gc"), attr="get_referents"):
-                yield "gc.get_referents gives the dict of an object away"
+            case ast.Attribute(value=ast.Name(id=module), attr=attr) if attr in _GIVES_DICTS.get(module, ()):
+                if not self._is_filtered(node):
+                    yield f"{module}.{attr} gives the dict of an object away"
+            case ast.Call(func=ast.Attribute(attr=attr)) if attr in _STATES and not self._only_reads(node):
+                yield f"{attr} gives the dict of an object away"
+            case ast.Attribute(value=ast.Name(id="weakref"), attr="proxy"):
+                yield "a proxy hides the object that is changed"
+            case ast.Attribute(value=receiver, attr="setattr" | "delattr") if not (
+                isinstance(receiver, ast.Name) and receiver.id == "builtins"
+            ):
+                yield f"{node.attr} of something else than Python sets a field unseen"
+            case ast.Call(func=ast.Attribute(attr=attr), args=args, keywords=keywords) if attr in (
+                "parse_args",
+                "parse_known_args",
+                "parse_intermixed_args",
+            ):
+                if len(args) > 1 or any(k.arg == "namespace" for k in keywords):
+                    yield "a parser of arguments sets the fields of an object"
             case ast.Import() | ast.ImportFrom():
                 yield from _reasons_of_import(node)
             case ast.ClassDef():
@@ -127,11 +201,18 @@ class _Finder:
         parent = self.parents[node]
         return isinstance(parent, ast.Call) and parent.func is node
 
+    def _is_filtered(self, node: ast.AST) -> bool:
+        """`inspect.getmembers(o, predicate)` gives what the predicate lets through, which is no dict."""
+        parent = self.parents[node]
+        return isinstance(parent, ast.Call) and parent.func is node and len(parent.args) == 2
+
     def _only_reads(self, node: ast.expr) -> bool:
         """Whether the dict of an object is looked at on the spot and goes nowhere."""
         match parent := self.parents[node]:
             case ast.Subscript(ctx=ast.Load()):
-                return parent.value is node
+                return parent.value is node and not (
+                    isinstance(node, ast.Call) and _last_name(node.func) in _STATES
+                )
             case ast.Compare() | ast.FormattedValue() | ast.Expr():
                 return True
             case ast.For(iter=source) | ast.AsyncFor(iter=source) | ast.comprehension(iter=source):
@@ -151,6 +232,8 @@ class _Finder:
                 return True
             case ast.BinOp(op=ast.BitOr()):
                 return True
+            case ast.Return():  # by a method that copying and pickling call
+                return isinstance(node, ast.Call) and _last_name(node.func) in _STATES
             case ast.UnaryOp(op=ast.Not()):
                 return True
             case ast.Call(func=func):
@@ -162,13 +245,20 @@ def _reasons_of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
     if any(module.partition(".")[0] == "ctypes" for module in modules):
         yield "ctypes reaches any memory"
+    if isinstance(node, ast.Import) and "unittest.mock" in modules:
+        yield "mock sets fields unseen"
     for alias in node.names if isinstance(node, ast.ImportFrom) else ():
-        if node.module == "gc" and alias.name == "get_referents":  # type: ignore[union-attr]  # an ImportFrom
-            yield "gc.get_referents gives the dict of an object away"
+        module = node.module or ""  # type: ignore[union-attr]  # an ImportFrom
+        if alias.name in _GIVES_DICTS.get(module, ()):
+            yield f"{module}.{alias.name} gives the dict of an object away"
+        if (module, alias.name) == ("weakref", "proxy"):
+            yield "a proxy hides the object that is changed"
+        if module == "unittest.mock" or (module, alias.name) == ("unittest", "mock"):
+            yield "mock sets fields unseen"
         if node.module == "builtins" and alias.asname not in (None, alias.name):  # type: ignore[union-attr]  # the same
             yield f"the builtin {alias.name} gets another name"
     for alias in node.names if isinstance(node, ast.Import) else ():
-        if alias.name in ("builtins", "gc") and alias.asname not in (None, alias.name):
+        if alias.name in ("builtins", "gc", "inspect", "weakref") and alias.asname not in (None, alias.name):
             yield f"the module {alias.name} gets another name"
 
 

@@ -10,7 +10,7 @@ After:     equal(a_x, b_y)      plain(x_n) < plain(y_n)
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from incoq.ir import expressions
@@ -32,8 +32,8 @@ _VALUE_TYPES = (ast.Constant, ast.JoinedStr)
 
 
 class _Lower(ast.NodeTransformer):
-    def __init__(self, support: Support, usual: bool) -> None:
-        self.support = support
+    def __init__(self, support: Support, usual: bool, numbers: Collection[str] = ()) -> None:
+        self.support, self.numbers = support, numbers
         self.equal = support.usual_equal if usual else support.equal
 
     def _call(self, function: str, *args: ast.expr) -> ast.expr:
@@ -56,6 +56,8 @@ class _Lower(ast.NodeTransformer):
     def _plain(self, node: ast.expr, function: str = "") -> ast.expr:
         """Let through only what cannot change unseen."""
         function = function or self.support.plain
+        if isinstance(node, ast.Name) and node.id in self.numbers:
+            return node
         if isinstance(node, ast.Name):
             test = ast.Compare(
                 ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(self.support.PLAIN)]
@@ -83,8 +85,9 @@ class _Lower(ast.NodeTransformer):
                 if isinstance(left, _VALUE_TYPES) or isinstance(right, _VALUE_TYPES):
                     return ast.Compare(left, [op], [right])
                 if _alike(left, right):  # what an equality that became a shared variable left behind
-                    test = self._equals_itself(left, ast.Compare(left, [ast.Eq()], [right]))
-                    return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
+                    if isinstance(op, ast.Eq):
+                        return self._is_reflexive(left)
+                    return ast.UnaryOp(ast.Not(), self._call(self.support.equals_itself, left))
                 test = self._call(self.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
@@ -99,12 +102,12 @@ class _Lower(ast.NodeTransformer):
                 return ast.Compare(self._plain(left), [op], [right])
         return ast.Compare(left, [op], [right])
 
-    def _equals_itself(self, value: ast.expr, test: ast.expr) -> ast.expr:
-        """NaN does not; and a list is equal to others by what it holds, so that it cannot be shared."""
+    def _is_reflexive(self, value: ast.expr) -> ast.expr:
+        """NaN does not equal itself; and a list equals others by what it holds, so it cannot be shared."""
         known = ast.Compare(
-            ast.Attribute(value, "__class__", ast.Load()), [ast.In()], [name(self.support.FITTING)]
+            ast.Attribute(value, "__class__", ast.Load()), [ast.In()], [name(self.support.REFLEXIVE)]
         )
-        return ast.IfExp(known, test, self._call(self.support.equals_itself, value))
+        return ast.BoolOp(ast.Or(), [known, self._call(self.support.is_reflexive, value)])
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self.visit(node.left), self.visit(node.right)
@@ -151,13 +154,37 @@ def lower_test(
     renaming: Mapping[str, ast.expr],
     truth: bool = False,
     usual: bool = False,
+    numbers: Collection[str] = (),
 ) -> ast.expr:
     """The expression as generated code evaluates it; of a condition only the truth counts. In an unmarked
-    query (`usual`) sets are compared by what they hold, which cannot be maintained."""
-    lowering = _Lower(support, usual)
+    query (`usual`) sets are compared by what they hold, which cannot be maintained. `numbers` are variables
+    that hold nothing but numbers."""
+    lowering = _Lower(support, usual, numbers)
     lowered = lowering.truth(clone(node)) if truth else lowering.visit(clone(node))
     assert isinstance(lowered, ast.expr)
     return substitute(lowered, renaming)
+
+
+def is_safe(node: ast.expr, lowered: ast.expr, support: Support, numbers: Collection[str]) -> bool:
+    """Can a condition not raise? Two numbers can be compared, and a value with itself."""
+    match lowered:
+        case ast.BoolOp(op=ast.Or(), values=[_, ast.Call(func=ast.Name(id=function))]):
+            if function == support.is_reflexive:
+                return True
+    match node:
+        case ast.Compare(left=left, ops=[ast.cmpop() as op], comparators=[right]):
+            if not isinstance(op, ast.In | ast.NotIn) and _is_number(left, numbers):
+                return _is_number(right, numbers)
+    return not can_raise(lowered)
+
+
+def _is_number(node: ast.expr, numbers: Collection[str]) -> bool:
+    match node:
+        case ast.Name(id=identifier):
+            return identifier in numbers
+        case ast.Constant(value=value):
+            return isinstance(value, int | float)
+    return False
 
 
 def can_raise(node: ast.expr) -> bool:

@@ -18,6 +18,8 @@ WAYS_OUT = {  # what to do about a fault that only the run shows
     "IQ303": "give its class a `__hash__`, or use `@dataclass(eq=False)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
+    "IQ308": "neither update nor ask in operators and finalizers; let threads take turns by a lock",
+    "IQ307": "let the exception end the program, or use `--mode filtered` (the default)",
 }
 
 
@@ -42,6 +44,65 @@ class Missing:
 
 MISSING = Missing()
 
+# What evaluating an expression raises where its values do not fit: the combination is skipped. Anything else
+# (no memory, no stack, an interrupt, a fault of the program's own operators) may not happen the next time.
+SKIPPED = (
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    NameError,
+    AssertionError,
+    NotImplementedError,
+)
+EXHAUSTED = (MemoryError, RecursionError)
+
+
+def skipped(error: Exception) -> bool:
+    """Skip a combination of an unmarked query, whatever it raised but for want of memory or stack."""
+    if isinstance(error, EXHAUSTED):
+        raise error
+    return False
+
+
+def forget(*objects: Any) -> None:
+    """An exception has ended an update half-way: what is maintained is computed anew when it is asked for.
+    The compiler writes this function; `objects` may be in no structure now."""
+
+
+BUSY: list[bool] = []  # an update is being maintained, or an answer computed
+
+
+def reentered() -> IncoqRuntimeError:
+    """The error for an update in the midst of another one: by an operator, a finalizer or another thread. It
+    is remembered, too, since nobody sees what a finalizer raises."""
+    refuse("IQ308", "an update was made while another one was maintained")
+    return REFUSED[-1]
+
+
+def asked_within() -> IncoqRuntimeError:
+    """The error for a question in the midst of an update."""
+    return IncoqRuntimeError("IQ308", "a query was asked while an update was maintained")
+
+
+LOST: list[Any] = []  # what the program demanded itself and an exception made forgotten
+
+
+def resume() -> None:
+    """Demand again what was forgotten."""
+    lost = LOST[:]
+    LOST.clear()
+    while lost:
+        demand, key = lost[-1]
+        try:
+            demand(*key)
+        except BaseException:
+            LOST.extend(lost)
+            raise
+        lost.pop()
+
+
 set_add, set_discard, set_pop = set.add, set.discard, set.pop
 
 
@@ -64,9 +125,15 @@ class Set(set[Any]):
         self.discard(x)
 
     def pop(self) -> Any:
-        x = set_pop(self)
-        set_add(self, x)
-        self.discard(x)
+        if not self:
+            raise KeyError("pop from an empty set")
+        try:
+            x = set_pop(self)
+            set_add(self, x)
+            self.discard(x)
+        except BaseException:
+            forget(self)
+            raise
         return x
 
     def clear(self) -> None:
@@ -192,7 +259,7 @@ dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.p
 def unhashable(v: Any) -> int:
     """The hash of a list or dict: there is none, as in Python, until a query has reached it; then it is known
     by its identity."""
-    if v.known:
+    if v._known_:
         return object.__hash__(v)
     raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
 
@@ -202,7 +269,7 @@ class Dict(dict[Any, Any]):
     the queries. `__setitem__` and `__delitem__` are all that changes it."""
 
     __hash__ = unhashable  # type: ignore[assignment]
-    known = False
+    _known_ = False
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         dict_set(self, key, value)
@@ -222,9 +289,15 @@ class Dict(dict[Any, Any]):
         return value
 
     def popitem(self) -> Any:
-        key, value = dict_popitem(self)
-        dict_set(self, key, value)
-        del self[key]
+        if not self:
+            raise KeyError("popitem(): dictionary is empty")
+        try:
+            key, value = dict_popitem(self)
+            dict_set(self, key, value)
+            del self[key]
+        except BaseException:
+            forget(self)
+            raise
         return key, value
 
     def clear(self) -> None:
@@ -275,64 +348,84 @@ list_replace, list_delete = list.__setitem__, list.__delitem__
 class List(list[Any]):
     """What a list of the program is: it shows as one, and is a bag to queries.
 
-    `counts` says how often it holds each element, from when a query first looks into it until it changes
-    unseen. `put` and `take` are all that changes a list that queries see; meanwhile only its length is true.
+    `_counts_` says how often it holds each element, from when a query first looks into it until it changes
+    unseen. `_put_` and `_take_` are all that changes a list that queries see; meanwhile only its length is
+    true. A class of the program that is derived from `list` may have methods of any other name.
     """
 
     __hash__ = unhashable  # type: ignore[assignment]
-    known = False
-    counts: Any = None
+    _known_ = False
+    _counts_: Any = None
 
-    def bag(self) -> Any:
+    def _bag_(self) -> Any:
         """How often each element is there; one that cannot be a key is refused."""
-        if self.counts is None:
-            self.counts = {}
+        if self._counts_ is None:
+            counts: dict[Any, int] = {}
             for x in self:
                 if keyable(x):
-                    self.counts[x] = self.counts.get(x, 0) + 1
-        return self.counts
+                    counts[x] = counts.get(x, 0) + 1
+            self._counts_ = counts
+        return self._counts_
 
-    def seen(self, /) -> bool:
+    def _seen_(self, /) -> bool:
         """Does a change matter to a query?"""
         return False
 
-    def put(self, at: Any, x: Any, /) -> None:
+    def _put_(self, at: Any, x: Any, /) -> None:
         list_insert(self, at, x)
 
-    def take(self, at: Any, x: Any, /) -> None:
+    def _take_(self, at: Any, x: Any, /) -> None:
         list_pop(self, at)
 
-    def become(self, new: Any) -> None:
+    def _become_(self, new: Any) -> None:
         """Hold the elements of a list: take away what is gone, put in what is new, then order them."""
         wanted: dict[Any, int] = {}
         for x in filter(keyable, new):
             wanted[x] = wanted.get(x, 0) + 1
-        for x, count in list(self.bag().items()):
-            for _ in range(count - wanted.get(x, 0)):
-                self.take(-1, x)
-        for x, count in wanted.items():
-            for _ in range(count - self.bag().get(x, 0)):
-                self.put(len(self), x)
-        list_replace(self, slice(None), new)
+        old = list(self)
+        try:
+            for x, count in list(self._bag_().items()):
+                for _ in range(count - wanted.get(x, 0)):
+                    self._take_(-1, x)
+            for x, count in wanted.items():
+                for _ in range(count - self._bag_().get(x, 0)):
+                    self._put_(len(self), x)
+            list_replace(self, slice(None), new)
+        except BaseException:
+            self._lose_(old)
+            raise
+
+    def _lose_(self, content: Any) -> None:
+        """After an exception: hold what was held before."""
+        list_replace(self, slice(None), content)
+        self._counts_ = None
+        forget(self)
 
     def append(self, x: Any, /) -> None:
-        self.put(len(self), x)
+        self._put_(len(self), x)
 
     def insert(self, at: Any, x: Any, /) -> None:
-        self.put(at, x)
+        list_insert([], at, x)  # an index that raises does so before anything is maintained
+        self._put_(at, x)
 
     def extend(self, other: Iterable[Any], /) -> None:
-        if self.seen():
+        if self._seen_():
             for x in list(other):
-                self.put(len(self), x)
+                self._put_(len(self), x)
         else:
             list_extend(self, other)
 
     def pop(self, at: Any = -1, /) -> Any:
-        x = list_pop(self, at)
-        if self.seen():
-            list_insert(self, at if at >= 0 else len(self) + 1 + at, x)
-            self.take(at, x)
+        if not self._seen_():
+            return list_pop(self, at)
+        try:
+            place: Any = range(len(self))[at]
+        except (IndexError, TypeError):
+            place = None
+        if place.__class__ is not int:
+            return list_pop(self, at)  # raises what Python raises
+        x = self[place]
+        self._take_(place, x)
         return x
 
     def remove(self, x: Any, /) -> None:
@@ -340,44 +433,51 @@ class List(list[Any]):
             at = self.index(x)
         except ValueError:
             raise ValueError("list.remove(x): x not in list") from None
-        self.take(at, self[at])
+        self._take_(at, self[at])
 
     def clear(self) -> None:
         self[:] = ()
 
     def __setitem__(self, at: Any, x: Any, /) -> None:
-        if not self.seen():
+        if not self._seen_():
             list_replace(self, at, x)
         elif isinstance(at, slice):
             new = list(self)
             new[at] = x
-            self.become(new)
+            self._become_(new)
         else:
             try:
                 old, last = self[at], self[-1]
             except (IndexError, TypeError):
                 list_replace(self, at, x)  # raises what Python raises
                 raise
-            if x is not old:
-                self.take(-1, old)
-                self.put(len(self), x)
-                list_replace(self, -1, last)
-            list_replace(self, at, x)
+            size = len(self)
+            try:
+                if x is not old:
+                    self._take_(-1, old)
+                    self._put_(len(self), x)
+                    list_replace(self, -1, last)
+                list_replace(self, at, x)
+            except BaseException:
+                before = [*self[: size - 1], last]
+                before[at] = old
+                self._lose_(before)
+                raise
 
     def __delitem__(self, at: Any, /) -> None:
-        if not self.seen():
+        if not self._seen_():
             list_delete(self, at)
         elif isinstance(at, slice):
             new = list(self)
             del new[at]
-            self.become(new)
+            self._become_(new)
         else:
             try:
                 x = self[at]
             except (IndexError, TypeError):
                 list_delete(self, at)  # raises what Python raises
                 raise
-            self.take(at, x)
+            self._take_(at, x)
 
     def __iadd__(self, other: Any, /) -> Any:
         self.extend(other)
@@ -405,7 +505,7 @@ class List(list[Any]):
         return List(result) if isinstance(result, list) else result
 
     def __reduce__(self) -> Any:
-        attributes = {k: v for k, v in self.__dict__.items() if k not in ("counts", "known")}
+        attributes = {k: v for k, v in self.__dict__.items() if k not in ("_counts_", "_known_")}
         return new_list if self.__class__ is List else self.__class__, (), attributes or None, iter(self)
 
 
@@ -445,14 +545,16 @@ THROUGH: dict[Any, Any] = {}
 
 def through(function: Any) -> Any:
     """A function of heapq, which changes a list unseen, for lists that queries see."""
+    if not function.__name__.startswith(("heappush", "heappop", "heapify", "heapreplace")):
+        return function
     if function not in THROUGH:
 
         def seen(heap: Any, *rest: Any) -> Any:
-            if not isinstance(heap, List) or not heap.seen():
+            if not isinstance(heap, List) or not heap._seen_():
                 return function(heap, *rest)
             new = list(heap)
             result = function(new, *rest)
-            heap.become(new)
+            heap._become_(new)
             return result
 
         THROUGH[function] = seen
@@ -460,6 +562,16 @@ def through(function: Any) -> Any:
 
 
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
+UNMADE: set[str] = set()  # names of sets that the program has not made yet
+
+
+def made(*names: str) -> None:
+    """Raise, as Python does, for a query that reads a set which is not there yet."""
+    for name in names:
+        if name in UNMADE:
+            raise NameError(f"name {name!r} is not defined")
+
+
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
 
@@ -492,7 +604,7 @@ def elements(s: Any) -> Iterable[Any]:
     if not is_source(s):
         return ()
     if isinstance(s, List):
-        return s.bag()  # type: ignore[no-any-return]
+        return s._bag_()  # type: ignore[no-any-return]
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
@@ -506,7 +618,7 @@ def smaller(s: Any, t: Any) -> tuple[Any, Any]:
 def times(s: Any, x: Any) -> int:
     """How often `s` holds `x`, of which it has one at least."""
     if isinstance(s, List):
-        return s.bag()[x]  # type: ignore[no-any-return]
+        return s._bag_()[x]  # type: ignore[no-any-return]
     return sum(same(x, y) for y in s) if isinstance(s, tuple) else 1
 
 
@@ -548,14 +660,14 @@ def item_or_missing(m: Any, k: Any) -> Any:
     """`m[k]`, or MISSING where there is none."""
     try:
         return item(m, k)
-    except Exception:
+    except SKIPPED:
         return MISSING
 
 
 def watchable(v: Any) -> bool:
     """Is `v` a set whose content is watched? One that changes unseen is refused."""
     if isinstance(v, (Dict, List)):
-        v.known = True
+        v._known_ = True
     if isinstance(v, (Set, Dict, List)):
         return True
     if isinstance(v, (set, list, dict)):
@@ -566,6 +678,21 @@ def watchable(v: Any) -> bool:
 HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
 
 
+def has_hash(v: Any) -> bool:
+    """Can an updated object be a key? One that never can is none of a query's; one that only lacks a field
+    which its hash reads would be missed by indices."""
+    try:
+        hash(v)
+    except TypeError:
+        return False
+    except AttributeError:
+        refuse("IQ303", f"a field of a {v.__class__.__name__} is set before its hash can be told")
+        return False
+    if v.__class__.__hash__ is object.__hash__:
+        HASHABLE.add(v.__class__)
+    return True
+
+
 def keyable(v: Any) -> bool:
     """Can `v` be a key? What cannot is refused."""
     try:
@@ -574,7 +701,7 @@ def keyable(v: Any) -> bool:
             HASHABLE.add(v.__class__)
     except TypeError:
         if isinstance(v, (Dict, List)):
-            v.known = True
+            v._known_ = True
             return True
         if isinstance(v, tuple):
             return all(map(keyable, v))
@@ -611,6 +738,19 @@ def equals_itself(v: Any) -> bool:
     return bool(v == v)
 
 
+REFLEXIVE = {int, str, bytes, bool, type(None), Set, PlainSet}  # classes whose values equal themselves
+
+
+def is_reflexive(v: Any) -> bool:
+    """`v == v`, false where that raises."""
+    if v.__class__.__eq__ is object.__eq__:
+        REFLEXIVE.add(v.__class__)
+    try:
+        return equals_itself(v)
+    except Exception:
+        return False
+
+
 def contains(s: Any, x: Any) -> bool:
     """`x in s`, false where that raises."""
     try:
@@ -626,7 +766,7 @@ def holds(s: Any, x: Any) -> bool:
     if isinstance(s, List):
         if isinstance(x, list) and not any(x is y for y in s):
             plain(x)  # lists are equal by their content, which may change
-        return keyable(x) and x in s.bag()
+        return keyable(x) and x in s._bag_()
     if s.__class__ in SOURCES or isinstance(s, (str, bytes)) or is_source(s):
         return x in s
     raise TypeError(f"{s.__class__.__name__} holds nothing")
@@ -636,9 +776,7 @@ def same(a: Any, b: Any) -> bool:
     """Equality of values inside a query: as dict keys are compared, containers by identity, in tuples too."""
     if a is b:
         return True
-    if a.__class__ in DISTINCT and b.__class__ in DISTINCT:
-        return False
-    if a.__class__ is b.__class__ and a.__class__ in SCALARS:
+    if a.__class__ in COMPARED and b.__class__ in COMPARED:
         return bool(a == b)
     if isinstance(a, (set, dict, list)) or isinstance(b, (set, dict, list)):
         return False
@@ -646,15 +784,15 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     for cls in (a.__class__, b.__class__):
         if cls.__eq__ is object.__eq__:
-            DISTINCT.add(cls)
+            COMPARED.add(cls)
     try:
         return bool(a == b)
-    except Exception:
+    except SKIPPED:
         return False
 
 
-SCALARS = {int, float, str, bytes, bool}
-DISTINCT: set[type] = set()  # classes whose objects equal nothing but themselves
+# Classes whose values `==` compares as keys are: of numbers and texts, or equal to nothing but themselves.
+COMPARED = {int, float, str, bytes, bool}
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -682,6 +820,8 @@ def raises(expression: Any) -> bool:
     """Does evaluating an expression raise?"""
     try:
         expression()
+    except EXHAUSTED:
+        raise
     except Exception:
         return True
     return False
@@ -812,6 +952,8 @@ LOOK_ALIKE = {int, bool, float, complex, tuple, frozenset}
 
 def stored(s: Any, x: Any) -> Any:
     """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same."""
+    if x.__class__ is tuple and LOOK_ALIKE.isdisjoint(map(type, x)):
+        return x
     if x.__class__ in LOOK_ALIKE:
         probe = Stored(x)
         if probe in s:
@@ -842,10 +984,16 @@ class View(AbstractSet[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         answer = self._ask()
-        try:
-            yield from answer
-        except RuntimeError:
-            raise IncoqRuntimeError("IQ304", "a live view was iterated across an update") from None
+        seen = list(answer)
+        for x in seen:
+            if x not in answer:
+                break
+            yield x
+        else:
+            now = self._ask()
+            if len(now) == len(seen) and all(x in now for x in seen):
+                return
+        raise IncoqRuntimeError("IQ304", "a live view was iterated across an update")
 
     def __repr__(self) -> str:
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
@@ -920,10 +1068,14 @@ class Demanded(AbstractSet[Any]):
         return any(same(combination, known) for known in self)
 
     def __iter__(self) -> Iterator[Any]:
+        if LOST:
+            resume()
         for key in list(self._answers):
             yield ((key,) if self._width == 1 else key)[: self._shown]
 
     def __len__(self) -> int:
+        if LOST:
+            resume()
         return len(self._answers)
 
     def __repr__(self) -> str:
@@ -934,7 +1086,7 @@ def current(aggregate: Any) -> Any:
     """The value of an aggregate, or MISSING where it has none."""
     try:
         return aggregate.value()
-    except Exception:
+    except SKIPPED:
         return MISSING
 
 
@@ -952,6 +1104,16 @@ def changed(old: Any, new: Any) -> bool:
     return new.__class__ is not old.__class__ or new.__class__ not in PLAIN or new != old
 
 
+UNSEEN = {"__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"}
+
+
+def named(attribute: Any) -> Any:
+    """A computed name of an attribute, unless what it names changes fields unseen."""
+    if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
+        raise IncoqRuntimeError("IQ220", f"`{attribute}`, reached by a computed name, changes fields unseen")
+    return attribute
+
+
 def on_class(field: str) -> IncoqRuntimeError:
     """The error for a class attribute that is assigned on the class and that queries read of its objects."""
     return IncoqRuntimeError("IQ222", f"`{field}` is assigned on a class; assign it on the objects")
@@ -966,7 +1128,7 @@ def answer_of(answers: Any, key: Any, query: str) -> Any:
     """The answer for parameters of which one has no hash, being a list or dict that no query has reached."""
     for part in key if key.__class__ is tuple else (key,):
         if isinstance(part, (Dict, List)):
-            part.known = True
+            part._known_ = True
     try:
         return answers.get(key)
     except TypeError:

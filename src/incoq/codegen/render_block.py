@@ -23,8 +23,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from incoq.codegen.lower_tests import Support, can_raise, lower_test
-from incoq.codegen.quote import quote, quote_expr, trailing
+from incoq.codegen.kept_answers import Form, form_of
+from incoq.codegen.lower_tests import Support, is_safe, lower_test
+from incoq.codegen.quote import Holes, quote, quote_expr, trailing
 from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
@@ -35,7 +36,8 @@ from incoq.names import NameSupply
 Body = Callable[["Scope"], list[ast.stmt]]
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
 
-MAX_DEPTH = 14  # Python nests at most 20 loops and tries
+NO_FIXED = "-"  # of an event: it is known to be about no fixed set
+MAX_DEPTH = 13  # Python nests at most 20 loops and tries
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Event:
 
     columns: tuple[ast.expr, ...]
     kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
+    fixed: str = ""  # the fixed set that the event is about, where that is known, or NO_FIXED
+    after: ast.expr | None = None  # what the last column becomes, where that decides one condition only
 
 
 @dataclass
@@ -70,6 +74,7 @@ class Renderer:
     outline: Outline
     fallible: frozenset[str] = frozenset()  # nested aggregates that may have no value
     visible: dict[str, str] = field(default_factory=dict)  # nested query -> the map that others read
+    fixed: dict[str, str] = field(default_factory=dict)  # fixed set -> the name that the code has for it
     depth: int = 0  # of the statements around the block that is rendered
     _locals: dict[str, str] = field(default_factory=dict)
 
@@ -99,6 +104,15 @@ class Renderer:
                     read[value] = quote_expr("PRESENT(V)", PRESENT=self.support.present, V=read[value])
         return read
 
+    def numbers(self, invariant: Invariant) -> frozenset[str]:
+        """The variables that hold a number, being what a nested query counts."""
+        counting = {q.name for q in self.plan.queries if form_of(self.plan, q) in (Form.NUMBER, Form.COUNTS)}
+        return frozenset(
+            c.args[-1]
+            for c in invariant.clauses
+            if c.relation.kind is Kind.VALUE and c.relation.name in counting
+        )
+
     def held_once(self, counted: Sequence[Clause], scope: Scope) -> ast.expr:
         """Sources that hold every element once at most, as sets do."""
         return _all(
@@ -120,6 +134,15 @@ class Renderer:
     def is_usual(self, query: str) -> bool:
         """Is a query an unmarked one?"""
         return any(q.usual for q in self.plan.queries if q.name == query)
+
+    def skipping(self, query: str) -> tuple[str, Holes]:
+        """The head of the handler for a combination that raises, and what fills it: in an unmarked query
+        whatever it raises is skipped, since the query itself then gives what Python gives."""
+        holes: Holes = {"SKIPPED": self.support.SKIPPED, "SKIP": self.support.skipped}
+        if self.is_usual(query):
+            holes["ERROR"] = self.supply_local("error")
+            return "except Exception as ERROR:\n    SKIP(ERROR)\n", holes
+        return "except SKIPPED:\n", holes
 
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
@@ -144,6 +167,15 @@ class _If:
 
 
 @dataclass(frozen=True)
+class _Turn:
+    """Go on where a condition holds before and not after, or after and not before."""
+
+    before: ast.expr
+    after: ast.expr
+    safe: bool
+
+
+@dataclass(frozen=True)
 class _Keyable:
     """Skip, and refuse, a value that cannot be a key."""
 
@@ -164,7 +196,7 @@ class _Plain:
     statement: ast.stmt
 
 
-_Op = _Assign | _If | _For | _Plain | _Keyable
+_Op = _Assign | _If | _For | _Plain | _Keyable | _Turn
 
 
 class _BlockRenderer:
@@ -180,17 +212,19 @@ class _BlockRenderer:
         self.known = known
         self.owner, self.support = owner, owner.support
         self.invariant, self.block, self.event, self.body = invariant, block, event, body
-        self.scope = Scope()
+        self.scope = Scope({v: name(owner.fixed[v]) for v in owner.plan.fixed})
+        if event.fixed in owner.plan.fixed:
+            self.scope.bound[event.fixed] = event.columns[0]
         self.ops: list[_Op] = []
         self.pending = list(invariant.tests)
         self.exclusions = self._exclusions()
         self.temporaries = 0
         self._guarded: list[Guard] = []
-        self.keyable: set[str] = set()  # variables whose values are known to be hashable
+        self.keyable: set[str] = set(owner.plan.fixed)  # variables whose values are known to be hashable
         self.swapped: dict[int, ast.expr] = {}  # clause -> the set to look up in, where that is the larger
 
     def render(self) -> list[ast.stmt]:
-        if self.exclusions is None:
+        if self.exclusions is None or self._concerns_another():
             return []
         self._bind_event()
         self._flush()
@@ -199,15 +233,19 @@ class _BlockRenderer:
             self._flush()
         assert not self.pending, [str(t) for t in self.pending]
         if self.invariant.sets_only:
-            self.ops.append(
-                _If(quote_expr("W(V)", W=self.support.watchable, V=self.scope.get(self.invariant.head[0])))
-            )
+            test = "V.__class__ not in PLAIN and W(V)"
+            holes = {"W": self.support.watchable, "PLAIN": self.support.PLAIN}
+            self.ops.append(_If(quote_expr(test, V=self.scope.get(self.invariant.head[0]), **holes)))
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
                 self.ops.append(_Keyable(self.scope.get(variable)))
-        return _Assembler(
-            self.owner, self.ops, self.body, self.scope, self.invariant.name, self.event
-        ).assemble()
+        return _Assembler(self.owner, self.ops, self.body, self.scope, self.invariant, self.event).assemble()
+
+    def _concerns_another(self) -> bool:
+        """Is it known that another fixed set is changed than the one that the block is about?"""
+        clause = self.invariant.clauses[self.block.clause]
+        own = clause.args[0] if clause.args and clause.args[0] in self.owner.plan.fixed else ""
+        return bool(self.event.fixed) and bool(own) and own != self.event.fixed
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
@@ -227,6 +265,7 @@ class _BlockRenderer:
             for variable, value in zip(clause.args[: clause.given], columns, strict=False):
                 self._bind(variable, value)
                 self._guard(variable)
+                self._ask_tag(variable)
             self._match(clause.pattern or Variable(clause.args[-1]), columns[-1])
         elif clause.relation.kind is Kind.ITEM and isinstance(clause.pattern, Value):
             self._bind(clause.args[0], columns[0])
@@ -249,8 +288,24 @@ class _BlockRenderer:
                 if "guards" not in self.owner.plan.without and self._looks_up(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
-                test = quote_expr("V in TAG", V=self.scope.get(variable), TAG=guard.tag)
-                self.ops.append(_If(test))
+                self.ops.append(_If(self._in_tag(variable, guard.tag)))
+
+    def _ask_tag(self, variable: str) -> None:
+        """Ask the tag of a fixed set first, so that blocks about the set begin alike."""
+        for clause in self.invariant.clauses:
+            if (
+                clause.relation.kind is Kind.TAG
+                and clause.args == (variable,)
+                and variable in self.owner.fixed
+            ):
+                if clause.relation.name not in self.known:
+                    self.ops.append(_If(self._in_tag(variable, clause.relation.name)))
+                self.known |= {clause.relation.name}
+
+    def _in_tag(self, variable: str, tag: str) -> ast.expr:
+        if variable in self.owner.plan.fixed:  # the one element that the tag may have
+            return name(tag)
+        return quote_expr("V in TAG", V=self.scope.get(variable), TAG=self.owner.fixed.get(tag, tag))
 
     def _looks_up(self, index: str, variable: str) -> bool:
         """Does the block look a variable up in an index?"""
@@ -267,14 +322,21 @@ class _BlockRenderer:
         return self.invariant.clauses[self.block.clause].args[0]
 
     def _bind(self, variable: str, value: ast.expr) -> None:
-        if variable in self.scope.bound:
+        if variable in self.owner.plan.fixed:
+            if ast.dump(value) != ast.dump(self.scope.get(variable)):
+                self.ops.append(_If(quote_expr("A is B", A=value, B=self.scope.get(variable))))
+        elif variable in self.scope.bound:
             self._same(self.scope.get(variable), value)
         else:
             self.scope.bound[variable] = value
 
     def _same(self, left: ast.expr, right: ast.expr) -> None:
         if ast.dump(left) != ast.dump(right):
-            self.ops.append(_If(quote_expr("SAME(A, B)", SAME=self.support.same, A=left, B=right)))
+            test = "SAME(A, B)"
+            if isinstance(left, ast.Name) and isinstance(right, ast.Name):  # no call for most values
+                test = "A is B or (A == B if A.__class__ in C and B.__class__ in C else SAME(A, B))"
+            compared, same = self.support.COMPARED, self.support.same
+            self.ops.append(_If(quote_expr(test, SAME=same, C=compared, A=left, B=right)))
 
     def _match(self, pattern: Pattern, value: ast.expr) -> None:
         """Split an element by a pattern; one that does not match is skipped."""
@@ -320,7 +382,9 @@ class _BlockRenderer:
             other = self.invariant.clauses[index]
             if _key(other) == _key(own) and other.pattern == own.pattern:
                 return None
-            earlier.append(index)
+            sources = {c.args[0] for c in (own, other) if c.args} & self.owner.plan.fixed
+            if len(sources) < 2:  # two fixed sets are never one
+                earlier.append(index)
         return earlier
 
     def _flush(self) -> None:
@@ -337,8 +401,17 @@ class _BlockRenderer:
                 self.pending.remove(test)
                 readings = self.owner.readings(self.invariant, self.scope)
                 usual = self.owner.is_usual(self.invariant.query)
-                lowered = lower_test(test.expr.node, self.support, readings, truth=True, usual=usual)
-                self.ops.append(_If(lowered, not can_raise(lowered)))
+                numbers = self.owner.numbers(self.invariant)
+                lowered = lower_test(test.expr.node, self.support, readings, True, usual, numbers)
+                safe = is_safe(test.expr.node, lowered, self.support, numbers)
+                value = self.invariant.clauses[self.block.clause].args[-1:]
+                if self.event.after is not None and set(value) <= test.names:
+                    then = Scope({**bound, value[0]: self.event.after})
+                    readings = self.owner.readings(self.invariant, then)
+                    later = lower_test(test.expr.node, self.support, readings, True, usual, numbers)
+                    self.ops.append(_Turn(lowered, later, safe))
+                else:
+                    self.ops.append(_If(lowered, safe))
 
     def _differs(self, clause: Clause) -> ast.expr:
         """The clause's tuple is not the event's."""
@@ -401,8 +474,7 @@ class _BlockRenderer:
                 pass
             case Kind.TAG:
                 self._keyed(clause.args[0])
-                test = quote_expr("V in TAG", V=self.scope.get(clause.args[0]), TAG=clause.relation.name)
-                self.ops.append(_If(test))
+                self.ops.append(_If(self._in_tag(clause.args[0], clause.relation.name)))
 
     def _field(self, clause: Clause, step: Step, cost: str) -> None:
         source, target = clause.args
@@ -463,7 +535,7 @@ class _BlockRenderer:
         if clause.watch:
             self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
         else:
-            self.ops.append(_Assign(local, live, "Exception"))
+            self.ops.append(_Assign(local, live, self.support.SKIPPED))
         if step.access is Access.FORWARD:
             self.scope.bound[value] = name(local)
         else:
@@ -489,8 +561,14 @@ class _BlockRenderer:
         if step.access is Access.TEST:
             source = self.swapped.get(step.clause, source)
             element = self._element(clause)
-            keyable = all(v in self.keyable for v in clause.args[1:])
+            is_fixed = clause.args[0] in self.owner.plan.fixed and step.clause not in self.swapped
+            if is_fixed and clause.args[0] in self.known and clause.args[1:] == (self._object(),):
+                self.keyable.update(clause.args)
+                return
+            keyable = is_fixed or all(v in self.keyable for v in clause.args[1:])
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
+            if is_fixed:  # what cannot be a key is in no set
+                test = "X in S"
             support = self.support
             self.ops.append(
                 _If(
@@ -498,12 +576,16 @@ class _BlockRenderer:
                     safe=False,
                 )
             )
+            if is_fixed:
+                self.keyable.update(clause.args)
             return
-        source = self._smaller(clause, source)
-        elements = quote_expr(
-            "S if S.__class__ in SOURCES else ELEMENTS(S)",
-            S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
-        )  # fmt: skip
+        own, source = source, self._smaller(clause, source)
+        elements = source
+        if own is not source or clause.args[0] not in self.owner.plan.fixed:
+            elements = quote_expr(
+                "S if S.__class__ in SOURCES else ELEMENTS(S)",
+                S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
+            )  # fmt: skip
         if clause.pattern is None:
             variable = clause.args[1]
             local = self._fresh(variable)
@@ -529,7 +611,10 @@ class _BlockRenderer:
                 and other.args[0] in self.scope.bound
                 and other.args[0] != clause.args[0]
             ):
-                small, large = self.owner.supply_local("smaller_set"), self.owner.supply_local("larger_set")
+                # A name for each variable that is walked: the walks of the stages stand inside one another.
+                walked = self.owner.local(clause.args[1])
+                small = self.owner.supply_local(f"smaller_set_{walked}")
+                large = self.owner.supply_local(f"larger_set_{walked}")
                 pick = quote(
                     "A, B = PICK(X, Y)", A=small, B=large, PICK=self.support.smaller, X=source,
                     Y=self.scope.get(other.args[0]),
@@ -587,7 +672,9 @@ class _BlockRenderer:
         index = self.invariant.index_for(step.clause, step.key)
         for position in step.key:
             self._keyed(clause.args[position])
-        key = _tuple([self.scope.get(clause.args[i]) for i in step.key])
+        key = _tuple(
+            [self.scope.get(v) for i in step.key if (v := clause.args[i]) not in self.owner.plan.fixed]
+        )
         if not step.new:
             self.ops.append(_If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return
@@ -644,10 +731,10 @@ class _Assembler:
     """Nests operations; what nests too deep moves into a function of its own."""
 
     def __init__(
-        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, label: str, event: Event
+        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, invariant: Invariant, event: Event
     ) -> None:
         self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
-        self.label, self.event = label, event
+        self.label, self.query, self.event = invariant.name, invariant.query, event
         self.is_empty = False  # nothing is done for a combination: then nothing looks for one
 
     def assemble(self) -> list[ast.stmt]:
@@ -687,6 +774,21 @@ class _Assembler:
                     KEYABLE=self.owner.support.keyable, HASHABLE=self.owner.support.HASHABLE, V=value,
                     REST=self._from(index + 1, depth + 1),
                 )  # fmt: skip
+            case _Turn(before, after, safe):
+                ok, now = self.owner.supply_local("ok"), self.owner.supply_local("now_ok")
+                if safe:
+                    return quote(
+                        "NOW = AFTER\nif (BEFORE) is not NOW:\n    REST", NOW=now, BEFORE=before, AFTER=after,
+                        REST=self._from(index + 1, depth + 1),
+                    )  # fmt: skip
+                handler, holes = self.owner.skipping(self.query)
+                return quote(
+                    f"try:\n    OK = bool(BEFORE)\n{handler}    OK = False\n"
+                    f"try:\n    NOW = bool(AFTER)\n{handler}    NOW = False\n"
+                    "if OK is not NOW:\n    REST",
+                    OK=ok, NOW=now, BEFORE=before, AFTER=after, **holes,
+                    REST=self._from(index + 1, depth + 1),
+                )  # fmt: skip
             case _If() | _Assign():
                 return self._attempt(index, depth)
         raise AssertionError(self.ops[index])
@@ -718,9 +820,10 @@ class _Assembler:
             )
         ok = self.owner.supply_local("ok")
         rest = self._from(index, depth + 1)
+        handler, holes = self.owner.skipping(self.query)
         return quote(
-            "try:\n    READS\n    OK = TEST\nexcept Exception:\n    OK = False\nif OK:\n    REST",
-            READS=statements, OK=ok, TEST=test, REST=rest,
+            f"try:\n    READS\n    OK = TEST\n{handler}    OK = False\nif OK:\n    REST",
+            READS=statements, OK=ok, TEST=test, REST=rest, **holes,
         )  # fmt: skip
 
     def _outlined(self, index: int) -> list[ast.stmt]:
@@ -736,14 +839,16 @@ class _Assembler:
 
     def _bound_before(self, index: int) -> set[str]:
         found = {n for column in self.event.columns for n in names_in(column)}
+        if self.event.after is not None:
+            found |= names_in(self.event.after) | {self.owner.supply_local("now_ok")}
         for op in self.ops[:index]:
             match op:
                 case _Assign(target=target):
                     found.add(target)
                 case _For(target, _, _):
                     found |= names_in(target)
-                case _Plain(ast.Assign(targets=[ast.Name(id=target)])):
-                    found.add(target)
+                case _Plain(ast.Assign(targets=[target])):
+                    found |= names_in(target)
         return found
 
 

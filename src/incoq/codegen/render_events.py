@@ -15,13 +15,17 @@ once. Rule 4 is in `render_block.py`. Watched clauses contribute before and afte
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from incoq.codegen.aggregates import CLASSES
+from incoq.codegen.kept_answers import Form, form_of, step_of, value_of
+from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.lower_tests import Support, can_raise, lower_test
-from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
-from incoq.codegen.render_block import Event, Renderer, Scope
+from incoq.codegen.merge_blocks import merge_blocks
+from incoq.codegen.quote import Filling, Holes, commented, fill, quote, quote_expr
+from incoq.codegen.render_block import NO_FIXED, Event, Renderer, Scope
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.event_costs import event_cost
 from incoq.ir.expressions import name
@@ -58,10 +62,13 @@ class EventRenderer:
     releasers: dict[str, str] = field(default_factory=dict)
 
     tracks_lists: bool = False
+    plain_sets: Collection[str] = ()  # fixed sets that the program makes as plain ones
     halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
     adopt: str | None = None
     adopted: str | None = None
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
+    batch: str | None = None  # what holds the updates that wait, in a program with batches
+    reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
 
@@ -74,6 +81,7 @@ class EventRenderer:
                     self.supply.fresh(f"add_{invariant.name}"),
                     self.supply.fresh(f"del_{invariant.name}"),
                 )
+        self.fixed = {v: self.supply.fresh(f"fixed_{v}") for v in sorted(self.plan.fixed)}
         self.nested = self.plan.nested_queries()
         self.visible = {q.name: self.supply.fresh(f"value_{q.name}") for q in self.nested}
         self.dirty = {q.name: self.supply.fresh(f"dirty_{q.name}") for q in self.nested}
@@ -81,10 +89,14 @@ class EventRenderer:
         self.settle = self.supply.fresh("settle")
         fallible = frozenset(q.name for q in self.nested if _is_fallible(q))
         self.renderer = Renderer(
-            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible
+            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible, self.fixed
         )
         self.by_name = {q.name: q for q in self.plan.queries}
         self.releasing = False
+        self.demanding, self.at_hand = (
+            "",
+            False,
+        )  # the query that is evaluated; its answer is a local variable
         for query in self.plan.queries:
             self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
             self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
@@ -99,6 +111,22 @@ class EventRenderer:
         self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
         if self.plan.mode == "filtered" and updates and not self.gates:
             self.switches = False  # some maintenance needs no tag: every set may concern it
+        quiet = (
+            "fits",
+            "same",
+            "is_reflexive",
+            "keyable",
+            "contains",
+            "plain",
+            "scalar",
+            "elements",
+            "truth",
+        )
+        self.quiet = frozenset(self.support.names[n] for n in quiet)
+        self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained
+        self.own_classes: dict[str, str] = {}
+        if self.switches:
+            self.own_classes = {v: self.supply.fresh(f"Maintained_{v}") for v in self.fixed}
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)
@@ -154,8 +182,14 @@ class EventRenderer:
     def _change_tag(self, invariant: Invariant, value: ast.expr, add: bool) -> list[ast.stmt]:
         functions = self.tag_functions.get(invariant.name)
         if functions is not None:
-            return quote("F(V)", F=functions[0] if add else functions[1], V=value)
-        return self._count_tag(invariant, value, add, [])
+            change = quote("F(V)", F=functions[0] if add else functions[1], V=value)
+        else:
+            change = self._count_tag(invariant, value, add, [])
+        if invariant.head[0] in self.fixed:  # with the first combination that is demanded, until the last
+            demanded = self.plan.result_of(invariant.query).name
+            test = quote_expr("not TAG" if add else "not R", TAG=invariant.name, R=demanded)
+            return [ast.If(test, change, [])]
+        return change
 
     def _count_tag(
         self, invariant: Invariant, value: ast.expr, add: bool, dependents: list[ast.stmt]
@@ -198,7 +232,7 @@ class EventRenderer:
         if add:
             new = "I = M.get(K)\nif I is None:\n    M[K] = {V}\n    SWITCH\nelse:\n    I.add(V)"
             return quote(new, **holes)
-        return quote("I = M[K]\nI.discard(V)\nif not I:\n    del M[K]\n    SWITCH", **holes)
+        return quote("I = M[K]\nI.discard(V)\nif not I:\n    SWITCH\n    del M[K]", **holes)
 
     def _change_join(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A combination enters or leaves a join: all that depends on it, in place. What is released has no
@@ -213,14 +247,21 @@ class EventRenderer:
     def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A nested query is demanded where it is first needed, and released when the update is over."""
         parts = [scope.get(v) for v in invariant.head]
+        key = _tuple(parts)
+        named: list[ast.stmt] = []
+        if isinstance(key, ast.Tuple):  # made once
+            named = quote("K = KEY", K=self.renderer.supply_local("need"), KEY=key)
+            key = name(self.renderer.supply_local("need"))
         holes: Holes = {
-            "M": invariant.name, "K": _tuple(parts), "N": self.count,
+            "M": invariant.name, "K": key, "N": self.count, "NAMED": named,
             "DEMAND": ast.Call(name(self.demanders[invariant.needed]), parts, []),
             "R": self.plan.result_of(invariant.needed).name, "U": self.unneeded[invariant.needed],
         }  # fmt: skip
         if add:
-            return quote("M[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
-        return quote("N = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes)
+            return quote("NAMED\nM[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
+        return quote(
+            "NAMED\nN = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes
+        )
 
     def _change_result(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         assert invariant.result is not None
@@ -250,11 +291,22 @@ class EventRenderer:
             if query.aggregate is not None:
                 make = "if P not in R[K]:\n    R[K][P] = EMPTY\nA = R[K][P]"
             else:
-                make = "A = R[K].setdefault(P, EMPTY)"
+                make = "A = R[K].get(P)\nif A is None:\n    A = R[K][P] = EMPTY"
             fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), **holes)
             if not add:
                 clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
-        if query.aggregate is not None:
+        form = form_of(self.plan, query)
+        at_hand = self.at_hand and query.name == self.demanding
+        if at_hand:
+            fetch = []
+        if form is Form.NUMBER:
+            by = step_of(query, name(self.element))
+            if counted := [c for c in invariant.clauses if c.relation == COUNT]:
+                by = ast.BinOp(by, ast.Mult(), self.renderer.times(counted, scope))
+            fetch = []
+            kept = "A" if at_hand else "R[K]"
+            store = quote(f"{kept} += BY" if add else f"{kept} -= BY", BY=by, **holes)
+        elif form is Form.OBJECT:
             store = quote("A.add(E)" if add else "A.remove(E)", **holes)
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
                 word = "A.add(E, TIMES)" if add else "A.remove(E, TIMES)"
@@ -262,12 +314,13 @@ class EventRenderer:
                 once = self.renderer.held_once(counted, scope)
                 store = [ast.If(once, store, several)]
         elif add:
-            store = quote("A[E] = A.get(E, 0) + 1" if invariant.counted else "A.add(E)", **holes)
-        elif invariant.counted:
+            counts = invariant.counted or form is Form.COUNTS
+            store = quote("A[E] = A.get(E, 0) + 1" if counts else "A.add(E)", **holes)
+        elif invariant.counted or form is Form.COUNTS:
             store = quote("N = A[E]\nif N == 1:\n    del A[E]\nelse:\n    A[E] = N - 1", **holes)
         else:
             store = quote("A.discard(E)", **holes)
-        if query.name in self.dirty:
+        if query.name in self.dirty and query.name != self.demanding:
             mark = "D[K] = None" if query.aggregate is not None else "D.setdefault(K, set()).add(E)"
             store += quote(mark, D=self.dirty[query.name], **holes)
         unhashed = query.aggregate is not None and not query.aggregate.distinct and kind in BAGS
@@ -277,14 +330,19 @@ class EventRenderer:
         if isinstance(value, ast.Name) and not can_raise(value) and keyed:
             filled = [_replace(s, self.element, value) for s in store]
             return [*fetch, *filled, *clean]
-        return [
-            *quote(
-                "try:\n    E = VALUE\n    HASH\nexcept Exception:\n    pass\nelse:\n    STORE",
-                HASH=[] if unhashed else quote("E.__class__ in FITTING or FITS(E)", **holes),
-                STORE=[*fetch, *store, *clean],
-                **holes,
-            )
-        ]
+        if keyed and not can_raise(value):
+            return [*quote("E = VALUE", **holes), *fetch, *store, *clean]
+        parts = value.elts if isinstance(value, ast.Tuple) and not can_raise(value) else [name(self.element)]
+        fitting: list[ast.stmt] = []
+        for part in parts:
+            fitting += quote("P.__class__ in FITTING or FITS(P)", P=part, **holes)
+        handler, skipping = self.renderer.skipping(invariant.query)
+        return quote(
+            f"try:\n    E = VALUE\n    HASH\n{handler}    pass\nelse:\n    STORE",
+            HASH=[] if unhashed else fitting,
+            STORE=[*fetch, *store, *clean],
+            **{**holes, **skipping},
+        )
 
     def _keyed(self, invariant: Invariant) -> bool:
         names = invariant.result.names if invariant.result is not None else frozenset()
@@ -292,6 +350,129 @@ class EventRenderer:
             v for c in invariant.clauses if c.relation.kind is Kind.MEMBER and not c.watch for v in c.args[1:]
         } | set(invariant.clauses[0].args)  # fmt: skip
         return names <= keyed
+
+    # -- exceptions -------------------------------------------------------------------------------
+
+    def whole(self, work: list[ast.stmt], *objects: str) -> list[ast.stmt]:
+        """Maintenance that is done as a whole or, after an exception at whatever point of it, not at all."""
+        if not self.plan.invariants or not work:
+            return work
+        call = ast.Expr(ast.Call(name(self.support.forget), [name(o) for o in objects], []))
+        holes: Holes = {"WORK": work, "CALL": [call]}
+        handled = "try:\n    WORK\nexcept BaseException:\n    CALL\n    raise"
+        if not self.reenters:
+            return quote(handled, **holes)
+        return quote(
+            f"if BUSY:\n    raise REENTERED()\nBUSY.append(True)\n{handled}\nfinally:\n    BUSY.clear()",
+            BUSY=self.support.BUSY, REENTERED=self.support.reentered, **holes,
+        )  # fmt: skip
+
+    def waiting(self, note: str, change: list[ast.stmt], **holes: Filling) -> list[ast.stmt]:
+        """In a program with batches: while one is open, an update is noted and done, no more."""
+        if self.batch is None:
+            return []
+        return quote(
+            f"if BATCH.is_open:\n    BATCH.{note}\n    CHANGE\n    return", BATCH=self.batch, CHANGE=change,
+            **holes,
+        )  # fmt: skip
+
+    def settling_batch(self) -> list[ast.stmt]:
+        """In a program with batches: what waits is maintained before whatever follows."""
+        if self.batch is None:
+            return []
+        return quote("if BATCH.is_open:\n    BATCH.settle()", BATCH=self.batch)
+
+    def forgetting(self, kept: Sequence[tuple[str, str, str]] = ()) -> list[ast.stmt]:
+        """What becomes of everything maintained when an exception ends an update half-way (`whole`).
+
+        Nothing is demanded then, so that every structure is right if it is empty: an answer is computed anew
+        when it is asked for. Only what the program has demanded itself is noted, to be demanded again:
+        `kept` has for each such query what holds its combinations, the function that demands one, and how
+        many parameters it has. In incremental mode the indices hold all objects of the program, demanded or
+        not: what was in them is entered anew. `objects` may just have been taken out of them.
+        """
+        if not self.plan.invariants:
+            return []
+        one, other = self.renderer.supply_local("o"), self.renderer.supply_local("known")
+        holes: Holes = {
+            "FORGET": self.support.forget, "LOST": self.support.LOST, "O": one, "KNOWN": other,
+            "STRUCTURE": self.renderer.supply_local("structure"), "UNWATCH": self.unwatch,
+            "STRUCTURES": ast.Tuple([name(n) for n in self.structures()], ast.Load()),
+            "REFUSE": self.support.refuse, "ENTER": self.supply.fresh("enter"),
+            "GATES": ast.Tuple([name(g) for g in self._switching()], ast.Load()),
+        }  # fmt: skip
+        demanded: list[ast.stmt] = []
+        for answers, demand, width in kept:
+            key = "(K,)" if width == "1" else "K"
+            demanded += quote(
+                f"LOST.extend((DEMAND, {key}) for K in R)", R=answers, DEMAND=demand,
+                K=self.renderer.supply_local("key"), **holes,
+            )  # fmt: skip
+        unwatched = quote(
+            "for STRUCTURE in GATES:\n    for O in STRUCTURE:\n        UNWATCH(O)", **holes
+        ) if self.switches else []  # fmt: skip
+        clear = [*unwatched, *quote("for STRUCTURE in STRUCTURES:\n    STRUCTURE.clear()", **holes)]
+        if self.plan.mode == "incremental":
+            return self._forgetting_indices(demanded, clear, holes)
+        made = quote(
+            "def FORGET(*objects):\n"
+            "    'An exception has ended an update half-way: answers are computed anew when asked for.'\n"
+            "    DEMANDED\n"
+            "    CLEAR",
+            DEMANDED=demanded, CLEAR=clear, **holes,
+        )  # fmt: skip
+        return made
+
+    def _switching(self) -> tuple[str, ...]:
+        """The structures that hold every set of a class that maintains."""
+        return (self.adopted,) if self.adopted is not None else self.gates
+
+    def _forgetting_indices(
+        self, demanded: list[ast.stmt], clear: list[ast.stmt], holes: Holes
+    ) -> list[ast.stmt]:
+        indices = [i for i in self.plan.invariants if i.store is Store.INDEX]
+        gather: list[ast.stmt] = []
+        for index in indices:
+            key = "*K" if index.key > 1 else "K"
+            image = "*I" if len(index.head) - index.key == 1 else "*(p for row in I for p in row)"
+            gather += quote(
+                f"for K, I in M.items():\n    KNOWN += [{key}, {image}]", M=index.name,
+                K=self.renderer.supply_local("key"), I=self.image, **holes,
+            )  # fmt: skip
+        if self.adopted is not None:
+            gather += quote("KNOWN += ADOPTED", ADOPTED=self.adopted, **holes)
+        enter: list[ast.stmt] = []
+        for field_name in self.plan.fields():
+            relation = field_relation(field_name)
+            entered = [d for d in self.plan.dependents(relation) if d[0].store is Store.INDEX]
+            put = Event(
+                (holes["O"] if isinstance(holes["O"], ast.expr) else name(str(holes["O"])), name(self.value))
+            )
+            work = [*self._run(self._after(entered, True, True), put, True), *self._adopted(name(self.value))]
+            if work:
+                enter += quote(
+                    "V = getattr(O, F, MISSING)\nif V is not MISSING:\n    WORK", V=self.value, WORK=work,
+                    F=ast.Constant(field_name), MISSING=self.support.MISSING, **holes,
+                )  # fmt: skip
+        enter += self._adopted(name(str(holes["O"])))
+        return quote(
+            "def ENTER(O):\n"
+            "    'Enter an object, or a set, into the indices.'\n"
+            "    ENTERED\n"
+            "def FORGET(*objects):\n"
+            "    'An exception ended an update half-way: indices are made anew now, answers when asked.'\n"
+            "    KNOWN = list(objects)\n"
+            "    GATHER\n"
+            "    DEMANDED\n"
+            "    CLEAR\n"
+            "    try:\n"
+            "        for O in KNOWN:\n"
+            "            ENTER(O)\n"
+            "    except BaseException:\n"
+            "        REFUSE('IQ307', 'an exception ended an update, and another one its repair')\n"
+            "        raise",
+            ENTERED=enter or [ast.Pass()], GATHER=gather, DEMANDED=demanded, CLEAR=clear, **holes,
+        )  # fmt: skip
 
     # -- running dependents -----------------------------------------------------------------------
 
@@ -311,7 +492,7 @@ class EventRenderer:
                     body,
                     f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})",
                 )
-        return statements
+        return merge_blocks(statements, self.quiet)
 
     def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values
@@ -342,7 +523,9 @@ class EventRenderer:
                 continue
             variable = self.renderer.local(invariant.head[0])
             dependents = self.plan.dependents(invariant.relation)
-            event = Event((name(variable),))
+            event = Event(
+                (name(variable),), fixed=invariant.head[0] if invariant.head[0] in self.fixed else ""
+            )
             for function, add in zip(functions, (True, False), strict=True):
                 order = self._after if add else self._before
                 inner = self._run(order(dependents, True, True), event, add)
@@ -431,17 +614,30 @@ class EventRenderer:
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
         guard = self._entry_guard(dependents, name(receiver))
+        if guard is None:  # of an object that cannot be a key nothing is kept
+            guard = quote_expr(
+                "O.__class__ in HASHABLE or HAS_HASH(O)", HASHABLE=self.support.HASHABLE,
+                HAS_HASH=self.support.has_hash, **holes,
+            )  # fmt: skip
+        present = quote_expr("OLD is not MISSING", **holes)
         work = [
+            *self.waiting("note_field(O, F)", assign, **holes),
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
-            *_branch(quote_expr("OLD is not MISSING", **holes), [*trial, *lose], lose_missing),
-            *assign,
-            *self._adopted(name(self.value)),
-            *gain,
-            *self.settled(),
+            *_branch(present, trial if lose else [], []),
+            *self.whole(
+                [
+                    *_branch(present, lose, lose_missing),
+                    *assign,
+                    *self._adopted(name(self.value)),
+                    *gain,
+                    *self.settled(),
+                ],
+                receiver,
+            ),
         ]
-        if guard is not None and field_name not in self.plan.class_fields:
-            self.guards[field_name] = self._entry_tags(dependents) or ()
+        if self._entry_tags(dependents) and field_name not in self.plan.class_fields:
+            self.guards[field_name] = self._names_of(dependents)
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
@@ -456,10 +652,30 @@ class EventRenderer:
             *_branch(quote_expr("V is not MISSING", **holes), gain, gain_missing),
             *self.settled(),
         ]
+        failed: Holes = {
+            "FAULT": self.renderer.supply_local("fault"),
+            "ERROR": self.renderer.supply_local("error"),
+        }
         work = [
+            *self.waiting("note_field(O, F)", remove, **holes),
+            *quote("FAULT = None", **failed),
             *read,
-            *_branch(quote_expr("OLD is not MISSING", **holes), lose, lose_missing),
-            *quote("try:\n    REMOVE\nfinally:\n    AFTER", REMOVE=remove, AFTER=after),
+            *self.whole(
+                [
+                    *_branch(present, lose, lose_missing),
+                    *quote(
+                        "try:\n    REMOVE\nexcept Exception as ERROR:\n    FAULT = ERROR",
+                        REMOVE=remove,
+                        **failed,
+                    ),
+                    *after,
+                ],
+                receiver,
+            ),
+            *quote(
+                "if FAULT is not None:\n    try:\n        raise FAULT\n    finally:\n        FAULT = None",
+                **failed,
+            ),
         ]
         body = self._guarded(guard, work, remove)
         self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
@@ -467,11 +683,15 @@ class EventRenderer:
     def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
         """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
         tests: list[ast.expr] = [
-            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._entry_tags(dependents) or ()
+            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._names_of(dependents) or ()
         ]
         if not tests:
             return None
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+
+    def _names_of(self, dependents: list[Dependent]) -> tuple[str, ...]:
+        """The structures of which one must hold the updated object: tags, and fixed sets."""
+        return tuple(self.fixed.get(tag, tag) for tag in self._entry_tags(dependents) or ())
 
     def _entry_tags(self, dependents: list[Dependent]) -> tuple[str, ...] | None:
         """The tags of which one must hold the updated object; None where some block asks for no tag."""
@@ -505,6 +725,8 @@ class EventRenderer:
     def _depends_on(self, tag: str) -> set[Relation]:
         """All relations that a tag set is made of, directly or through others."""
         found: set[Relation] = set()
+        if tag in self.fixed:
+            return {MEMBER}
         for clause in self.plan.invariant(tag).clauses:
             if clause.relation not in found:
                 found.add(clause.relation)
@@ -515,13 +737,15 @@ class EventRenderer:
     def _guarded(
         self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt], may_raise: bool = True
     ) -> list[ast.stmt]:
-        """Do the work where the guard holds; an object that cannot be a key is in no tag set."""
+        """Do the work where the guard holds; an object that cannot be a key is in no tag set, nor is one
+        whose hash reads a field that it does not have yet."""
         if guard is None:
             return work
         if not may_raise:
             return [ast.If(guard, work, otherwise)]
         return quote(
-            "try:\n    T = GUARD\nexcept TypeError:\n    T = False\nif T:\n    WORK\nelse:\n    OTHERWISE",
+            "try:\n    T = GUARD\nexcept (TypeError, AttributeError):\n    T = False\n"
+            "if T:\n    WORK\nelse:\n    OTHERWISE",
             T=self.renderer.supply_local("tagged"), GUARD=guard, WORK=work, OTHERWISE=otherwise,
         )  # fmt: skip
 
@@ -545,21 +769,21 @@ class EventRenderer:
         }  # fmt: skip
         add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
         halves = self._member_halves(known)
-        grow = [
+        grow = self.whole([
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
-        ]  # fmt: skip
-        shrink = [
-            *quote("X = STORED(S, X)", **holes),
+        ], source)  # fmt: skip
+        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
+        shrink = self.whole([
+            *found,
             *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
             *self.settled(),
-        ]  # fmt: skip
+        ], source)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        grow = [*self.waiting("note_element(S, X)", add, **holes), *grow]
+        shrink = [*self.waiting("note_element(S, X)", discard, **holes), *shrink]
         if self.switches:  # no class is derived from `Set`
-            return {
-                "add": quote("if X not in S:\n    REST", REST=grow, **holes),
-                "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
-            }
+            return self._switched_methods(grow, shrink, holes)
         return {
             "add": quote(
                 "if X not in S:\n    REST\nelif S.__class__ not in SOURCES:\n    ADD(S, X)",
@@ -575,22 +799,51 @@ class EventRenderer:
             ),
         }
 
+    def _switched_methods(
+        self, grow: list[ast.stmt], shrink: list[ast.stmt], holes: Holes
+    ) -> dict[str, list[ast.stmt]]:
+        return {
+            "add": quote("if X not in S:\n    REST", REST=grow, **holes),
+            "discard": quote("if X in S:\n    REST", REST=shrink, **holes),
+        }
+
+    def methods_of_fixed(self, fixed: str) -> dict[str, list[ast.stmt]]:
+        """The bodies of `add` and `discard` of one fixed set: what concerns that set, and what any set."""
+        others = self.fixed.keys() - {fixed}
+        dependents = [
+            (invariant, block)
+            for invariant, block in [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+            if invariant.clauses[block.clause].args[0] not in others
+        ]
+        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
+        known = self._known_tags(dependents, MEMBER)
+        event = Event((name(source), name(element)), fixed=fixed)
+        halves = self._halves_of(event, known)
+        holes: Holes = {
+            "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
+            "STORED": self.support.stored,
+        }  # fmt: skip
+        grow = self.whole([
+            *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
+        ], source)  # fmt: skip
+        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
+        shrink = self.whole([
+            *found, *halves["before_discard"], *quote("DISCARD(S, X)", **holes), *halves["after_discard"],
+            *self.settled(),
+        ], source)  # fmt: skip
+        if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
+            shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
+        noted = "note_element(S, X)"
+        grow = [*self.waiting(noted, quote("ADD(S, X)", **holes), **holes), *grow]
+        shrink = [*self.waiting(noted, quote("DISCARD(S, X)", **holes), **holes), *shrink]
+        return self._switched_methods(grow, shrink, holes)
+
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share
         it. What is long, and what lists need, becomes a function."""
-        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
-        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        event = Event((name(source), name(element)))
-        halves = {
-            "before_add": self._run(self._before(dependents, False, True), event, False, known),
-            "after_add": [
-                *self._adopted(name(element)),
-                *self._run(self._after(dependents, True, True), event, True, known),
-            ],
-            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
-            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
-        }
+        about = NO_FIXED if self.own_classes else ""
+        halves = self._halves_of(Event((name(source), name(element)), fixed=about), known)
         for half, body in halves.items():
             if body and (self.tracks_lists or _size(body) > INLINED):
                 function = self.halves[half] = self.supply.fresh(half)
@@ -599,6 +852,20 @@ class EventRenderer:
                 doc = f"{element} {when} {change} {source}: {self.set_cost()}"
                 self._define(function, [source, element], doc, body)
         return halves
+
+    def _halves_of(self, event: Event, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
+        """What an element that comes or goes does before and after the change itself."""
+        dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
+        dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
+        return {
+            "before_add": self._run(self._before(dependents, False, True), event, False, known),
+            "after_add": [
+                *self._adopted(event.columns[1]),
+                *self._run(self._after(dependents, True, True), event, True, known),
+            ],
+            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
+            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
+        }
 
     def _half(self, half: str, halves: dict[str, list[ast.stmt]] | None = None) -> list[ast.stmt]:
         """A half of an event: its own statements where they are given and few, or a call."""
@@ -622,8 +889,10 @@ class EventRenderer:
         items = self.plan.dependents(ITEM)
         mapping, key = self.renderer.supply_local("m"), self.renderer.supply_local("k")
         both = frozenset({Kind.MEMBER, Kind.CONTENT, Kind.ITEM})
-        by_key = Event((name(mapping), name(key)), both)
-        old, new = (Event((name(mapping), name(key), name(v)), both) for v in (self.old, self.value))
+        by_key = Event((name(mapping), name(key)), both, NO_FIXED)
+        old, new = (
+            Event((name(mapping), name(key), name(v)), both, NO_FIXED) for v in (self.old, self.value)
+        )
         holes: Holes = {
             "M": mapping, "K": key, "V": self.value, "OLD": self.old, "SET": self.support.dict_set,
             "DELETE": self.support.dict_delete, "STORED": self.support.stored,
@@ -640,36 +909,49 @@ class EventRenderer:
             return found
 
         everything = sorted([*keyed, *items], key=lambda d: self.plan.invariants.index(d[0]))
-        replaced_old = Event(old.columns, frozenset({Kind.ITEM}))
-        replaced_new = Event(new.columns, frozenset({Kind.ITEM}))
+        replaced_old = Event(old.columns, frozenset({Kind.ITEM}), NO_FIXED)
+        replaced_new = Event(new.columns, frozenset({Kind.ITEM}), NO_FIXED)
         replace = [
             *quote("OLD = M[K]", **holes),
             *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
-            *self._run(self._before(items, True, True), replaced_old, False),
-            *store,
-            *self._adopted(name(self.value)),
-            *self._run(self._after(items, True, True), replaced_new, True),
-            *self.settled(),
+            *self.whole(
+                [
+                    *self._run(self._before(items, True, True), replaced_old, False),
+                    *store,
+                    *self._adopted(name(self.value)),
+                    *self._run(self._after(items, True, True), replaced_new, True),
+                    *self.settled(),
+                ],
+                mapping,
+            ),
         ]
-        fresh = [
-            *quote("OLD = MISSING", **holes),
-            *run(self._before(everything, False, True), old, False),
-            *store,
-            *self._adopted(name(key), name(self.value)),
-            *run(self._after(everything, True, True), new, True),
-            *self.settled(),
-        ]
+        fresh = self.whole(
+            [
+                *quote("OLD = MISSING", **holes),
+                *run(self._before(everything, False, True), old, False),
+                *store,
+                *self._adopted(name(key), name(self.value)),
+                *run(self._after(everything, True, True), new, True),
+                *self.settled(),
+            ],
+            mapping,
+        )
         gone = [
             *quote("OLD = M[K]\nV = MISSING\nK = STORED(M, K)", **holes),
-            *run(self._before(everything, True, True), old, False),
-            *delete,
-            *run(self._after(everything, False, True), new, True),
-            *self.settled(),
+            *self.whole(
+                [
+                    *run(self._before(everything, True, True), old, False),
+                    *delete,
+                    *run(self._after(everything, False, True), new, True),
+                    *self.settled(),
+                ],
+                mapping,
+            ),
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
         return {
-            "__setitem__": self._guarded(guard, change, store, False),
-            "__delitem__": self._guarded(guard, gone, delete, False),
+            "__setitem__": [*self.settling_batch(), *self._guarded(guard, change, store, False)],
+            "__delitem__": [*self.settling_batch(), *self._guarded(guard, gone, delete, False)],
         }
 
     # -- lists ------------------------------------------------------------------------------------
@@ -683,7 +965,7 @@ class EventRenderer:
         again.sort(key=lambda d: self.plan.invariants.index(d[0]))
         names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n")}
         source, element = names["s"], names["x"]
-        repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}))
+        repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}), NO_FIXED)
         guard = self._known_guard(dependents, source)
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
@@ -711,18 +993,30 @@ class EventRenderer:
             "N = C[X]\nif N > 1:\n    ONCE\nelse:\n    SHRINK", ONCE=shrink_once, SHRINK=shrink, **holes
         )
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
-        change = "if not MATTERS:\n    S.counts = None\n    PLAINLY\n    return\nC = S.bag()\nWORK"
+        change = (
+            "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\n"
+            "try:\n    WHOLE\nexcept BaseException:\n    S._counts_ = None\n    raise"
+        )
         methods = {
-            method: quote(change, MATTERS=matters, PLAINLY=plainly, WORK=[*work, *self.settled()], **holes)
-            for method, plainly, work in (("put", insert, grown), ("take", pop, shrunk))
+            method: [
+                *self.settling_batch(),
+                *quote(
+                    change,
+                    MATTERS=matters,
+                    PLAINLY=plainly,
+                    WHOLE=self.whole([*work, *self.settled()], source),
+                    **holes,
+                ),
+            ]
+            for method, plainly, work in (("_put_", insert, grown), ("_take_", pop, shrunk))
         }
-        seen = "if not GUARD:\n    S.counts = None\n    return False\nreturn True"
-        methods["seen"] = quote(seen, GUARD=guard, **holes)
+        seen = "if not GUARD:\n    S._counts_ = None\n    return False\nreturn True"
+        methods["_seen_"] = [*self.settling_batch(), *quote(seen, GUARD=guard, **holes)]
         return methods
 
     def _known_guard(self, dependents: list[Dependent], source: str) -> ast.expr:
         """A list or dict matters where a query has reached it, and it is tagged or entered."""
-        tests: list[ast.expr] = [quote_expr("S.known", S=source)]
+        tests: list[ast.expr] = [quote_expr("S._known_", S=source)]
         tagged = self._entry_guard(dependents, name(source))
         if self.adopted is not None:
             tagged = quote_expr("S in ADOPTED", S=source, ADOPTED=self.adopted)
@@ -748,25 +1042,45 @@ class EventRenderer:
         key = _tuple([name(p) for p in params])
         demander, releaser = self.demanders[query.name], self.releasers[query.name]
         empty = quote_expr("{}") if query.rest else self.empty(query, result)
+        evaluate, at_hand = self._evaluated(query, self._after(dependents, True, True), event)
         shown: list[ast.stmt] = []
         hidden: list[ast.stmt] = []
+        holes: Holes
         if query.name in self.visible:
-            holes: Holes = {
+            holes = {
                 "V": self.visible[query.name], "D": self.dirty[query.name], "R": result.name, "K": key,
-                "CURRENT": self.support.current,
             }  # fmt: skip
-            view = "CURRENT(R[K])" if query.aggregate is not None else "set(R[K])"
+            view = quote_expr("set(R[K])", **holes)
+            if query.aggregate is not None:
+                in_hand = at_hand and form_of(self.plan, query) is not Form.OBJECT
+                local = name(self.answer)
+                view = value_of(self.plan, query, local) if in_hand else self._seen(query, key)
             shown = [
-                *quote(f"D.pop(K, None)\nV[K] = {view}", **holes),
+                *quote("V[K] = VIEW", VIEW=view, **holes),
                 *self._materialised(query, params, True),
             ]
             hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
+        made: list[ast.stmt] = []
+        if query.fixed and not query.nested:
+            given = [ast.Constant(v) for v in query.fixed]
+            check = ast.Expr(ast.Call(name(self.support.made), list(given), []))
+            made = [ast.If(name(self.support.UNMADE), [check], [])]
+        begin, end = "R[K] = EMPTY", "return R[K]"
+        filled: list[ast.stmt] = []
+        if at_hand and form_of(self.plan, query) is Form.NUMBER:
+            begin, end = "R[K] = A = EMPTY", "return A"
+            filled = quote("R[K] = A", R=result.name, K=key, A=self.answer)
+        elif at_hand:
+            begin, end = "R[K] = A = EMPTY", "return A"
+        holes = {"R": result.name, "K": key, "A": self.answer, "EMPTY": empty}
         put = [
-            *quote("R[K] = EMPTY", R=result.name, K=key, EMPTY=empty),
+            *made,
+            *quote(begin, **holes),
             *self._adopted(*(name(p) for p in params)),
-            *self._run(self._after(dependents, True, True), event, True),
+            *evaluate,
+            *filled,
             *shown,
-            *quote("return R[K]", R=result.name, K=key),
+            *quote(end, **holes),
         ]
         cost = event_cost(self.plan, relation)
         self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
@@ -780,9 +1094,35 @@ class EventRenderer:
         self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
 
+    def _evaluated(
+        self, query: RelationalQuery, dependents: list[Dependent], event: Event
+    ) -> tuple[list[ast.stmt], bool]:
+        """Fill an answer that begins to be kept; nobody has seen it, so no change is noted. And whether it is
+        at hand in a local variable, which a part that had to become a function of its own cannot have."""
+        before = len(self.functions)
+        self.demanding, self.at_hand = query.name, not query.rest
+        statements = self._run(dependents, event, True)
+        at_hand = self.at_hand
+        if at_hand and len(self.functions) > before:
+            del self.functions[before:]
+            self.at_hand = at_hand = False
+            statements = self._run(dependents, event, True)
+        self.demanding, self.at_hand = "", False
+        return statements, at_hand
+
+    def _seen(self, query: RelationalQuery, key: ast.expr) -> ast.expr:
+        """What other queries see of an aggregate: its value, or that it has none."""
+        kept = quote_expr("R[K]", R=self.plan.result_of(query.name).name, K=key)
+        if form_of(self.plan, query) is Form.OBJECT:
+            return quote_expr("CURRENT(A)", CURRENT=self.support.current, A=kept)
+        return value_of(self.plan, query, kept)
+
     def empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:
         """The answer of no combination at all."""
         if query.aggregate is not None:
+            form = form_of(self.plan, query)
+            if form is not Form.OBJECT:
+                return quote_expr("0" if form is Form.NUMBER else "{}")
             made = ast.Call(
                 name(self.support.names[CLASSES[query.aggregate.kind]]),
                 [a.node for a in query.aggregate.arguments], [],
@@ -811,6 +1151,49 @@ class EventRenderer:
         if query.aggregate is not None:
             return [*quote("X = V[K]", **holes), *blocks]
         return quote("for X in list(V[K]):\n    BLOCKS", BLOCKS=blocks, **holes)
+
+    def fixing(self) -> dict[str, str]:
+        """The functions that give a fixed set its first elements, where the program makes it; what was kept
+        when the module was loaded before is released."""
+        functions: dict[str, str] = {}
+        for fixed, known in self.fixed.items():
+            release: list[ast.stmt] = []
+            for query in self.plan.queries:
+                if fixed in query.fixed and not query.nested:
+                    call = "F(K)" if len(query.demand) == 1 else "F(*K)"
+                    release += quote(
+                        f"for K in list(R):\n    {call}", R=self.plan.result_of(query.name).name,
+                        K=self.renderer.supply_local("key"), F=self.releasers[query.name],
+                    )  # fmt: skip
+            function = functions[fixed] = self.supply.fresh(f"fix_{fixed}")
+            source = self.renderer.supply_local("s")
+            body = [
+                *release, *self.settled(),
+                *quote(
+                    "X.clear()\nset.update(X, S)\nUNMADE.discard(NAME)\nreturn X", X=known, S=source,
+                    UNMADE=self.support.UNMADE, NAME=ast.Constant(fixed),
+                ),
+            ]  # fmt: skip
+            self._define(function, [source], f"{fixed}, which holds the elements of s to begin with.", body)
+        return functions
+
+    def fixed_sets(self) -> list[ast.stmt]:
+        """The fixed sets, empty until the program makes them, and their classes."""
+        if not self.fixed:
+            return []
+        made: list[ast.stmt] = []
+        for fixed, known in self.fixed.items():
+            made += quote("X = CLASS()", X=known, CLASS=self._class_of(fixed))
+        names = [ast.Constant(fixed) for fixed in self.fixed]
+        made += quote(
+            "UNMADE.update(NAMES)", UNMADE=self.support.UNMADE, NAMES=ast.Tuple([*names], ast.Load())
+        )
+        for fixed, own in self.own_classes.items():
+            made += quote("OWN[X] = CLASS", OWN=self.own_class, X=self.fixed[fixed], CLASS=own)
+        return commented(made, "the sets that are known by name")
+
+    def _class_of(self, fixed: str) -> str:
+        return self.support.PlainSet if fixed in self.plain_sets else self.support.Set
 
     # -- nested queries ---------------------------------------------------------------------------
 
@@ -854,11 +1237,17 @@ class EventRenderer:
         }  # fmt: skip
         old, new = Event((*parts, name(self.old))), Event((*parts, name(self.value)))
         if query.aggregate is not None:
+            is_other = "CHANGED(OLD, NEW)" if form_of(self.plan, query) is Form.OBJECT else "OLD != NEW"
+            if all(self._only_tests(query, d) for d in dependents):
+                turn = Event((*parts, name(self.old)), after=name(self.value))
+                lose, gain = self._turn(dependents, turn), []
+            else:
+                lose = self._run(self._before(dependents, True, True), old, False)
+                gain = self._run(self._after(dependents, True, True), new, True)
             return quote(
-                "while D:\n    K = D.popitem()[0]\n    OLD, NEW = V[K], CURRENT(R[K])\n"
-                "    if CHANGED(OLD, NEW):\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
-                LOSE=self._run(self._before(dependents, True, True), old, False),
-                GAIN=self._run(self._after(dependents, True, True), new, True), **holes,
+                "while D:\n    K = D.popitem()[0]\n    OLD = V[K]\n    NEW = SEEN\n"
+                f"    if {is_other}:\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
+                LOSE=lose, GAIN=gain, SEEN=self._seen(query, name(key)), **holes,
             )  # fmt: skip
         event = Event((*parts, name(self.value)))
         return quote(
@@ -869,6 +1258,39 @@ class EventRenderer:
             LOSE=self._run(self._before(dependents, True, True), event, False),
             GAIN=self._run(self._after(dependents, True, True), event, True), **holes,
         )  # fmt: skip
+
+    def _only_tests(self, query: RelationalQuery, dependent: Dependent) -> bool:
+        """Does a value of a nested query decide one condition of an answer, and nothing else about it?"""
+        invariant, block = dependent
+        value = invariant.clauses[block.clause].args[-1]
+        assert invariant.result is not None or invariant.store is not Store.RESULT
+        return (
+            invariant.store is Store.RESULT
+            and sum(c.relation == Relation(Kind.VALUE, query.name) for c in invariant.clauses) == 1
+            and sum(value in c.args for c in invariant.clauses) == 1
+            and sum(value in test.names for test in invariant.tests) == 1
+            and value not in invariant.head
+            and invariant.result is not None
+            and value not in invariant.result.names
+            and not _watches(dependent)
+        )
+
+    def _turn(self, dependents: list[Dependent], event: Event) -> list[ast.stmt]:
+        """A value becomes another one: what a condition now says otherwise comes or goes, nothing else."""
+        found: list[ast.stmt] = []
+        for invariant, block in self._before(dependents, True, True):
+
+            def change(scope: Scope, invariant: Invariant = invariant) -> list[ast.stmt]:
+                return quote(
+                    "if NOW:\n    COME\nelse:\n    GO", NOW=self.renderer.supply_local("now_ok"),
+                    COME=self._change(invariant, scope, True), GO=self._change(invariant, scope, False),
+                )  # fmt: skip
+
+            body = self.renderer.block(invariant, block, event, change)
+            cost, clause = block.covers.best.cost, invariant.clauses[block.clause]
+            shown = ", ".join(clause.args)
+            found += commented(body, f"{invariant.name} where {clause.relation} turns ({shown}): O({cost})")
+        return found
 
     def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:
         key = self.renderer.supply_local("key")

@@ -61,6 +61,7 @@ class UpdateNames:
     fresh: Callable[[str], str]
     made_list: str | None = None  # gives a list that an expression made the class of lists
     through: str | None = None  # lets a function of heapq change a list that is seen
+    named: str | None = None  # refuses a computed name by which an object's dict is reached
     routes: Mapping[str, str] = field(default_factory=dict)  # builtin class -> what its methods are called of
 
     def __post_init__(self) -> None:
@@ -182,6 +183,8 @@ class _Chooser:
         match node:
             case ast.Attribute(value=ast.Name(id="heapq"), attr=attr, ctx=ast.Load()):
                 return attr in _HEAP_FUNCTIONS
+            case ast.Call(func=func, args=[ast.Name(id="heapq"), *_]):
+                return self.scopes.is_builtin(func, ("getattr",))
             case ast.Name(id=identifier, ctx=ast.Load()):
                 return identifier in self.heap_functions
         return False
@@ -299,6 +302,10 @@ class _Chooser:
                 self.making.update(n for n in ast.walk(node) if isinstance(n, ast.Attribute))
             case ast.Call(func=func) if self._names_another_field(node):
                 self.harmless.add(func)
+            case ast.Call(func=func, args=args) if self.names.named is not None and (
+                computed := _computed_names(func, args)
+            ):
+                self.choices.update({argument: Wrap(self.names.named) for argument in computed})
             case ast.Name() if node not in self.harmless and self.scopes.is_builtin(node, helpers):
                 self.choices[node] = Replace(helpers[node.id])
             case ast.Attribute(value=ast.Name(id="builtins"), attr="setattr" | "delattr", ctx=ast.Load()):
@@ -339,6 +346,20 @@ class _Chooser:
             and isinstance(node.ctx, ast.Store)
             and self.scopes.attribute(node) in self.fields
         )
+
+
+def _computed_names(func: ast.expr, args: list[ast.expr]) -> list[ast.expr]:
+    """The arguments that name an attribute, where only the run shows which."""
+    match func:
+        case ast.Name(id="getattr"):
+            named = args[1:2]
+        case ast.Name(id="attrgetter") | ast.Attribute(attr="attrgetter"):
+            named = args
+        case ast.Name(id="methodcaller") | ast.Attribute(attr="methodcaller" | "__getattribute__"):
+            named = args[:1]
+        case _:
+            return []
+    return [a for a in named if not isinstance(a, ast.Constant | ast.Starred)]
 
 
 def _imported(tree: ast.Module, module: str, wanted: Collection[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ Where the receiver is a name and one look-up tells that nothing depends on it, t
 
            user.loc = place                                  try:
                                                                  tagged = user in tag_u
-                                                             except TypeError:
+                                                             except (TypeError, AttributeError):
                                                                  tagged = False
                                                              if tagged:
                                                                  set_loc(place, user)
@@ -402,7 +402,7 @@ class _Rewriter:
         return [
             ast.Try(
                 [_assignment(verbatim(tagged), guard)],
-                [ast.ExceptHandler(verbatim("TypeError"), None, no)], [], [],
+                [ast.ExceptHandler(verbatim("(TypeError, AttributeError)"), None, no)], [], [],
             ),
             ast.If(verbatim(tagged), [self._set(target, value)], [_assignment(plain, value)]),
         ]  # fmt: skip

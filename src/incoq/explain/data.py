@@ -77,7 +77,7 @@ def _query(compiled: Compiled, site: QuerySite, query: RelationalQuery) -> dict[
         "source": source_of(site),
         "object_form": str(site.query),
         "parameters": list(query.params),
-        "hidden_parameters": list(query.hidden),
+        "hidden_parameters": [*query.hidden, *query.fixed],
         "demand": list(query.demand),
         "strategy": compiled.plan.strategy_of(query.name),
         "strategy_why": compiled.plan.why_strategy(query.name),

@@ -16,7 +16,7 @@ from typing import Any
 from incoq.compile import Compiled
 
 # The methods of the containers that maintenance is put into; every other mutator is made of them.
-CONTAINERS = {"Set": ("add", "discard"), "Dict": ("__setitem__", "__delitem__"), "List": ("put", "take")}
+CONTAINERS = {"Set": ("add", "discard"), "Dict": ("__setitem__", "__delitem__"), "List": ("_put_", "_take_")}
 
 _BLOCK = re.compile(r"^\s*# (?P<invariant>\w+) for (?P<change>.*?): (?P<cost>O\(.*\))$")
 _LOOP = re.compile(r"^\s*for .*:  # (?P<cost>#.*)$")

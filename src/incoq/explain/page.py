@@ -17,7 +17,7 @@ from incoq.pages.highlight import numbered
 
 # What a mutator ends in, by its name; a name that several containers have leads to the set's.
 _MUTATORS = {
-    **dict.fromkeys(["append", "insert", "extend"], ("List", "put")),
+    **dict.fromkeys(["append", "insert", "extend"], ("List", "_put_")),
     **dict.fromkeys(["add", "update"], ("Set", "add")),
     **dict.fromkeys(
         ["remove", "discard", "pop", "clear", "difference_update", "intersection_update"], ("Set", "discard")

@@ -68,7 +68,9 @@ def _steps(compiled: Compiled) -> Iterator[PassStep]:
         own = [s for s in compiled.sites if s.module is module]
         found = sorted(
             (getattr(node, "lineno", 0), name)
-            for node, name in elide_copies(module, own, compiled.support.ask).items()
+            for node, name in elide_copies(
+                module, own, compiled.support.ask, compiled.support.at_once
+            ).items()
         )
         lines = module.source.splitlines()
         before = "\n".join(f"{line}: {lines[line - 1].strip()}" for line, _ in found)

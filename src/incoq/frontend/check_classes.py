@@ -8,7 +8,7 @@ other than an assignment sets.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from incoq.errors import CompileError, Notice
 from incoq.frontend.find_queries import QuerySite
@@ -17,6 +17,10 @@ from incoq.ir.invariants import Plan, Store
 from incoq.ir.objects import Condition, Membership, Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import Kind
 
+_VALUES = frozenset(
+    {"str", "int", "float", "complex", "bytes", "tuple", "frozenset", "Fraction", "Decimal"}
+    | {"date", "datetime", "time", "timedelta", "UUID", "Path", "PurePath", "PosixPath", "UserString"}
+)
 _INTERCEPTS = frozenset({"__setattr__", "__delattr__", "__getattr__", "__getattribute__"})
 
 
@@ -30,18 +34,26 @@ def class_fields(program: Program) -> set[str]:
     return {f for _, node in program.classes() for f in _class_values(node)}
 
 
-def check_classes(program: Program, plan: Plan, sites: Sequence[QuerySite]) -> list[Notice]:
-    """Refuse what cannot be maintained; return advice."""
+Fault = tuple[frozenset[str] | None, CompileError]  # the fields that queries must not read, or all
+
+
+def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
+    """What cannot be maintained, in the order of the text."""
     if not plan.queries:
-        return []
+        return
     fields = set(plan.fields())
-    indexed = _indexed_fields(plan)
+    indexed = _indexed_fields(plan) if plan.mode == "incremental" else set()
+    related = _related(program)
     for module, node in program.classes():
-        _check_class(module, node, fields, indexed if plan.mode == "incremental" else set())
+        yield from _check_class(module, node, fields, indexed, related[node])
     for module in program.modules:
-        _check_class_assignments(module, fields)
-        if plan.mode == "incremental" and indexed:
-            _check_copies(module)
+        yield from _check_class_assignments(module, fields)
+        if indexed:
+            yield from _check_copies(module, indexed)
+
+
+def unconstrained(sites: Sequence[QuerySite]) -> list[Notice]:
+    """Advice about parameters that no clause mentions."""
     notices: list[Notice] = []
     for site in sites:
         query = site.query
@@ -81,36 +93,83 @@ def _indexed_fields(plan: Plan) -> set[str]:
     }
 
 
-def _check_class(module: Module, node: ast.ClassDef, fields: set[str], indexed: set[str]) -> None:
+def _check_class(
+    module: Module, node: ast.ClassDef, fields: set[str], indexed: set[str], related: set[ast.ClassDef]
+) -> Iterator[Fault]:
     methods = _methods(node)
     if fields:
         for method in sorted(_INTERCEPTS & methods.keys()):
             code = "IQ221" if method in ("__setattr__", "__delattr__") else "IQ206"
-            raise module.error(code, f"the class `{node.name}` defines `{method}`", methods[method])
+            message = f"the class `{node.name}` defines `{method}`"
+            yield frozenset(fields), module.error(code, message, methods[method])
     for field in sorted(fields & methods.keys()):
-        raise module.error(
-            "IQ206", f"queries read the field `{field}`, which `{node.name}` computes", methods[field]
-        )
+        message = f"queries read the field `{field}`, which `{node.name}` computes"
+        yield frozenset({field}), module.error("IQ206", message, methods[field])
     decorator = _dataclass(node)
-    own = _assigned_fields(node)
+    own = frozenset(f for c in related for f in _assigned_fields(c)) & fields
     unhashable = "__eq__" in methods and "__hash__" not in methods and not _assigns_hash(node)
     if decorator is not None and _option(decorator, "eq") is not False and not unhashable:
         frozen, unsafe = _option(decorator, "frozen"), _option(decorator, "unsafe_hash")
         unhashable = not frozen and not unsafe and "__hash__" not in methods and not _assigns_hash(node)
-    if unhashable and own & fields:
-        raise module.error("IQ205", f"objects of `{node.name}` cannot be dict keys", node)
-    if "__eq__" in methods and own & fields:
-        raise module.error(
-            "IQ205",
-            f"`{node.name}` defines `__eq__`, so equal objects may have different fields",
-            methods["__eq__"],
-        )
-    if indexed:
-        late = {f for f in _class_attributes(node) if f in indexed}
-        if late and (decorator is not None or _class_values(node) & late):
-            raise module.error(
-                "IQ223", f"`{sorted(late)[0]}` of `{node.name}` is set where no assignment shows it", node
-            )
+    if unhashable and own:
+        yield own, module.error("IQ205", f"objects of `{node.name}` cannot be dict keys", node)
+    if "__eq__" in methods and own:
+        message = f"`{node.name}` defines `__eq__`, so equal objects may have different fields"
+        yield own, module.error("IQ205", message, methods["__eq__"])
+    elif (
+        decorator is not None and _option(decorator, "unsafe_hash") and _option(decorator, "eq") is not False
+    ):
+        if own and not _option(decorator, "frozen"):
+            message = f"objects of `{node.name}` are equal by their fields, so one may be taken for another"
+            yield own, module.error("IQ205", message, node)
+    elif (base := _value_base(node)) is not None:
+        changing = frozenset(f for c in related for f in _fields_of_self(c)) & fields
+        if changing:
+            message = f"objects of `{node.name}` are equal as values of `{base}` are, whatever their fields"
+            yield changing, module.error("IQ205", message, node)
+    late = frozenset(f for f in _class_attributes(node) if f in indexed)
+    if late and (decorator is not None or _class_values(node) & late):
+        message = f"`{sorted(late)[0]}` of `{node.name}` is set where no assignment shows it"
+        yield late, module.error("IQ223", message, node)
+
+
+def _related(program: Program) -> dict[ast.ClassDef, set[ast.ClassDef]]:
+    """Each class with those that it inherits from and those that inherit from it, by their names."""
+    classes = [node for _, node in program.classes()]
+    named: dict[str, list[ast.ClassDef]] = {}
+    for node in classes:
+        named.setdefault(node.name, []).append(node)
+    above = {node: [c for base in node.bases for c in named.get(_last_name(base), ())] for node in classes}
+    below: dict[ast.ClassDef, list[ast.ClassDef]] = {node: [] for node in classes}
+    for node, bases in above.items():
+        for base in bases:
+            below[base].append(node)
+    return {node: {node} | _reached(node, above) | _reached(node, below) for node in classes}
+
+
+def _reached(node: ast.ClassDef, edges: dict[ast.ClassDef, list[ast.ClassDef]]) -> set[ast.ClassDef]:
+    found: set[ast.ClassDef] = set()
+    stack = list(edges[node])
+    while stack:
+        other = stack.pop()
+        if other not in found:
+            found.add(other)
+            stack += edges[other]
+    return found
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=identifier) | ast.Attribute(attr=identifier):
+            return identifier
+        case ast.Subscript(value=value):  # Base[int]
+            return _last_name(value)
+    return ""
+
+
+def _value_base(node: ast.ClassDef) -> str | None:
+    """A base of which equal values are one key."""
+    return next((name for base in node.bases if (name := _last_name(base)) in _VALUES), None)
 
 
 def _methods(node: ast.ClassDef) -> dict[str, ast.AST]:
@@ -147,7 +206,11 @@ def _class_values(node: ast.ClassDef) -> set[str]:
 
 
 def _assigned_fields(node: ast.ClassDef) -> set[str]:
-    found = _class_attributes(node)
+    return _class_attributes(node) | _fields_of_self(node)
+
+
+def _fields_of_self(node: ast.ClassDef) -> set[str]:
+    found: set[str] = set()
     for inner in ast.walk(node):
         match inner:
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
@@ -172,17 +235,18 @@ def _option(decorator: ast.expr, option: str) -> object:
     return None
 
 
-def _check_class_assignments(module: Module, fields: set[str]) -> None:
+def _check_class_assignments(module: Module, fields: set[str]) -> Iterator[Fault]:
     """`C.f = x` on a class changes every object that has no `f` of its own."""
     classes = {n.name for n in ast.walk(module.tree) if isinstance(n, ast.ClassDef)} | {"cls"}
     for node in ast.walk(module.tree):
         match node:
             case ast.Attribute(value=receiver, attr=attr, ctx=ast.Store() | ast.Del()) if attr in fields:
                 if _is_class(receiver, classes):
-                    raise module.error("IQ222", f"`{ast.unparse(node)}` is assigned on a class", node)
+                    message = f"`{ast.unparse(node)}` is assigned on a class"
+                    yield frozenset({attr}), module.error("IQ222", message, node)
 
 
-def _check_copies(module: Module) -> None:
+def _check_copies(module: Module, indexed: set[str]) -> Iterator[Fault]:
     """A copied or unpickled object gets its fields from no assignment that the compiler sees."""
     for node in ast.walk(module.tree):
         match node:
@@ -194,7 +258,8 @@ def _check_copies(module: Module) -> None:
                 continue
         for name in names:
             if name in ("copy", "pickle", "copyreg", "shelve"):
-                raise module.error("IQ223", f"`{name}` makes objects whose fields nothing assigns", node)
+                message = f"`{name}` makes objects whose fields nothing assigns"
+                yield frozenset(indexed), module.error("IQ223", message, node)
 
 
 def _is_class(node: ast.expr, classes: set[str]) -> bool:
@@ -208,4 +273,4 @@ def _is_class(node: ast.expr, classes: set[str]) -> bool:
     return False
 
 
-__all__ = ["CompileError", "check_classes", "class_fields", "defines_equality"]
+__all__ = ["Fault", "class_faults", "class_fields", "defines_equality", "unconstrained"]

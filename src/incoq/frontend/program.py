@@ -35,7 +35,7 @@ class Module:
     source: str
     tree: ast.Module
     bindings: dict[str, Binding] = field(default_factory=dict)
-    incoq_names: dict[str, str] = field(default_factory=dict)  # local name -> query/Set/lru/incoq
+    incoq_names: dict[str, str] = field(default_factory=dict)  # local name -> query/Set/lru/batch/incoq
     values: dict[str, ast.expr] = field(default_factory=dict)  # module-level name -> last value assigned
     is_package: bool = False
 
@@ -56,6 +56,12 @@ class Module:
 
     def error(self, code: str, message: str, node: ast.AST, help: str | None = None) -> CompileError:
         return CompileError(code, message, self.position(node), help)
+
+    def uses_batches(self) -> bool:
+        """Does it name `batch` of the incoq package?"""
+        return any(self.is_incoq(node, "batch") for node in ast.walk(self.tree)) or (
+            "batch" in self.incoq_names.values()
+        )
 
     def is_incoq(self, node: ast.AST, what: str) -> bool:
         """Is this expression the name `what` of the incoq package?"""

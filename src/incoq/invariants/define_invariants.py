@@ -17,6 +17,7 @@ would be dead is never made.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -24,14 +25,16 @@ from incoq.invariants.choose_strategy import choose_strategy
 from incoq.invariants.define_joins import define_joins
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
-from incoq.ir.covers import Access
+from incoq.ir.covers import Access, Cover, Covers
 from incoq.ir.invariants import Block, Choice, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Variable
 from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery
 from incoq.names import NameSupply
-from incoq.planning.find_covers import Problem, find_covers, occurrence
+from incoq.planning.find_covers import Order, Problem, find_covers, occurrence
 
 NESTED = (Kind.VALUE, Kind.ANSWER)
+
+Orders = Callable[[Problem], Order | None]
 
 
 def define_invariants(
@@ -41,15 +44,18 @@ def define_invariants(
     names: NameSupply,
     without: frozenset[str] = frozenset(),
     only_adds: bool = False,
+    fixed: Collection[str] = (),
+    orders: Orders | None = None,
 ) -> Plan:
-    """All invariants of all queries, each after those it depends on."""
+    """All invariants of all queries, each after those it depends on; `orders` says in which order a block is
+    to visit its clauses, where the cheapest order is not wanted."""
     counting = "counts" not in without
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
     choices: list[Choice] = []
 
     def definer(names: NameSupply, shared: dict[object, Invariant]) -> Definer:
-        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds)
+        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds, orders)
 
     for query in queries:
         if mode == "filtered" and strategy in ("join", "auto"):
@@ -61,7 +67,7 @@ def define_invariants(
         invariants.extend(definer(names, shared).define())
     plan = Plan(
         tuple(queries), tuple(invariants), mode, strategy, only_adds and counting, choices=tuple(choices),
-        without=without,
+        without=without, fixed=frozenset(fixed),
     )  # fmt: skip
     plan.check()
     return plan
@@ -76,6 +82,7 @@ class Definer:
     shared: dict[object, Invariant]
     without: frozenset[str]
     only_adds: bool = False
+    orders: Orders | None = None
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
     projections: dict[tuple[int, str], Invariant] = field(default_factory=dict)
@@ -102,6 +109,10 @@ class Definer:
         )  # fmt: skip
         return [*self.made, *needs, result]
 
+    def covers(self, problem: Problem) -> Covers:
+        """The order in which a block visits its clauses: the cheapest, if none is given."""
+        return find_covers(problem, self.orders(problem) if self.orders is not None else None)
+
     def counted(self) -> bool:
         """Does the answer count how many combinations give an element?"""
         query = self.query
@@ -124,15 +135,20 @@ class Definer:
         clauses = tuple(self.query.clauses[i] for i in chosen)
         for position, index in enumerate(chosen):
             problem = Problem(
-                clauses, frozenset(clauses[position].args), frozenset({position}), self.query.facts,
-                self.query.selectors, self.filtered,
+                clauses, self._bound(clauses[position]), frozenset({position}), self.query.facts,
+                self.query.selectors, self.filtered, nested=self.query.nested,
+                fixed=frozenset(self.query.fixed),
             )  # fmt: skip
-            covers = find_covers(problem)
-            blocks.append(Block(position, covers, self._guards(index)))
+            covers = self.covers(problem)
+            blocks.append(Block(position, covers, self._guards(index, covers.best)))
             for step in covers.best.steps:
                 if step.access is Access.LOOKUP:
                     access[step.clause, step.key] = self._index(chosen[step.clause], step.key).name
         return blocks, access
+
+    def _bound(self, clause: Clause) -> frozenset[str]:
+        """What an update of a clause binds; fixed sets are known at all times."""
+        return frozenset((*clause.args, *self.query.fixed))
 
     def _need(self, index: int) -> Invariant:
         """Demand of a nested query: its parameters, wherever the clauses that bind them are satisfied."""
@@ -161,8 +177,9 @@ class Definer:
 
     # -- tags -------------------------------------------------------------------------------------
 
-    def _guards(self, index: int) -> tuple[Guard, ...]:
-        """Tests that the update's objects are tagged; implied ones are left out."""
+    def _guards(self, index: int, cover: Cover) -> tuple[Guard, ...]:
+        """Tests that the update's objects are tagged; left out are implied ones, and those that save less
+        than the tag costs: where there is no loop to leave out, or where it looks the object up at once."""
         clause = self.query.clauses[index]
         if not self.filtered or clause.relation.kind in (Kind.DEMAND, *NESTED):
             return ()
@@ -171,13 +188,27 @@ class Definer:
         for variable in dict.fromkeys(clause.args[1:]):
             incoming = self.graph.incoming(variable)
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
-            if self._watches_content(variable):
+            if self.watches_content(variable):
                 continue  # such a tag holds sets only, and tells nothing of other values
             if "guards" in self.without:
                 implied = False
+            elif self.query.fixed and _saves_nothing(self.query.clauses, cover, variable, self.query.fixed):
+                continue
             if variable != source and not implied and not clause.watch and incoming:
-                guards.append(Guard(self._tag(variable).name, variable))
+                guards.append(Guard(self._guarding_tag(variable, index).name, variable))
         return tuple(guards)
+
+    def _guarding_tag(self, variable: str, index: int) -> Invariant:
+        """The tag of a value that an update of a clause tells: that the clause itself leads to it is known,
+        so demand alone decides where nothing else leads there."""
+        others = [edge for edge in self.graph.incoming(variable) if edge.clause != index]
+        if self.query.fixed and variable in self.query.demand and not others and "guards" not in self.without:
+            if (0, variable) not in self.projections:
+                self.projections[0, variable] = self._demand_projection(
+                    variable, True, self._tag_name(variable)
+                )
+            return self.projections[0, variable]
+        return self._tag(variable)
 
     def _tag(self, variable: str) -> Invariant:
         """The tag set of a vertex: where the projections of all its incoming edges are positive."""
@@ -187,7 +218,9 @@ class Definer:
         edges = self.graph.incoming(variable)
         plain = self._tag_name(variable)
         several = len(edges) + (variable in self.query.demand) > 1
-        if variable in self.query.demand:
+        if (0, variable) in self.projections:
+            sources.append(self.projections[0, variable])
+        elif variable in self.query.demand or variable in self.query.fixed:
             sources.append(self._demand_projection(variable, several, plain))
         for edge in edges:
             sources.append(self._edge_projection(edge, several, plain))
@@ -208,7 +241,9 @@ class Definer:
     def _demand_projection(self, variable: str, several: bool, plain: str) -> Invariant:
         name = f"{plain}_demand" if several else plain
         clause = self.query.clauses[0]
-        return self.make(name, Store.TAG, (variable,), 1, (clause,), len(clause.args) > 1, depth=0)
+        # Several combinations may have the value; a fixed set has them all, and is tagged while there is any.
+        counted = clause.args != (variable,) and variable not in self.query.fixed
+        return self.make(name, Store.TAG, (variable,), 1, (clause,), counted, depth=0)
 
     def _edge_projection(self, edge: Edge, several: bool, plain: str) -> Invariant:
         key = (edge.clause, edge.target)
@@ -222,11 +257,11 @@ class Definer:
             self.projections[key] = self.make(
                 plain + number if several else plain, Store.TAG, (edge.target,), 1,
                 clauses, True, depth=self.graph.depth[edge.target],
-                sets_only=self._watches_content(edge.target),
+                sets_only=self.watches_content(edge.target),
             )  # fmt: skip
         return self.projections[key]
 
-    def _watches_content(self, variable: str) -> bool:
+    def watches_content(self, variable: str) -> bool:
         """Is a variable only of interest where its value is a set?"""
         uses = [c for c in self.query.clauses if variable in c.source or (c.watch and variable in c.args[:1])]
         return bool(uses) and all(c.relation.kind is Kind.CONTENT for c in uses)
@@ -240,7 +275,8 @@ class Definer:
             return known
         clause = self.query.clauses[clause_index]
         new = tuple(i for i in range(len(clause.args)) if i not in key)
-        head = (*(clause.args[i] for i in key), *(clause.args[i] for i in new))
+        by = tuple(clause.args[i] for i in key if clause.args[i] not in self.query.fixed)
+        head = (*by, *(clause.args[i] for i in new))
         clauses: tuple[Clause, ...] = (clause,)
         depth = 0
         name = self._index_name(clause_index, key, new)
@@ -254,13 +290,13 @@ class Definer:
             depth = self.graph.depth[clause.args[0]] + 1
             identity = (self.query.name, clause_index, key)
         else:
-            identity = (clause.relation, _shape(clause), key, self._watches_content(clause.args[-1]))
+            identity = (clause.relation, _shape(clause), key, self.watches_content(clause.args[-1]))
         if identity not in self.shared:
             clauses = (*clauses[:-1], _joined(clauses[-1]))
             bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
-            sets_only = len(key) == 1 and len(bound_by) == 1 and self._watches_content(head[0])
+            sets_only = len(by) == 1 and len(bound_by) == 1 and self.watches_content(head[0])
             self.shared[identity] = self.make(
-                name, Store.INDEX, head, len(key), clauses, False, depth=depth, sets_only=sets_only
+                name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only
             )
         self.indices[clause_index, key] = self.shared[identity]
         return self.shared[identity]
@@ -292,15 +328,26 @@ class Definer:
         blocks = []
         for index, clause in enumerate(clauses):
             problem = Problem(
-                clauses, frozenset(clause.args), frozenset({index}), filtered=self.filtered, indexed=False
+                clauses, self._bound(clause), frozenset({index}), filtered=self.filtered, indexed=False
             )
-            blocks.append(Block(index, find_covers(problem)))
+            blocks.append(Block(index, self.covers(problem)))
         invariant = Invariant(
             self.names.fresh(name), store, head, key, clauses, (), counted, self.query.name, tuple(blocks),
             depth=depth, sets_only=sets_only,
         )  # fmt: skip
         self.made.append(invariant)
         return invariant
+
+
+def _saves_nothing(clauses: tuple[Clause, ...], cover: Cover, variable: str, fixed: Collection[str]) -> bool:
+    """Does a block do next to nothing for a value that is not tagged, without asking the tag?"""
+    loop = next((s for s in cover.steps if s.factor is not None), None)
+    if loop is None:
+        return True
+    if loop.access is not Access.LOOKUP:
+        return False
+    keys = {clauses[loop.clause].args[i] for i in loop.key} - set(fixed)
+    return keys == {variable}
 
 
 def _joined(clause: Clause) -> Clause:

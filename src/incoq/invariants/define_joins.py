@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from incoq.invariants.join_stages import Stages, kept_variables
 from incoq.ir.covers import Access
 from incoq.ir.invariants import Block, Guard, Invariant, Store
-from incoq.ir.relational import Clause, Kind, Relation, RelationalQuery, Test
-from incoq.planning.find_covers import Problem, find_covers
+from incoq.ir.relational import MEMBER, Clause, Kind, Relation, RelationalQuery, Test
+from incoq.planning.find_covers import Problem
 
 if TYPE_CHECKING:
     from incoq.invariants.define_invariants import Definer
@@ -47,16 +47,30 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
         if (source.name, key) not in indices:
             new = tuple(i for i in range(len(previous.args)) if i not in key)
             head = tuple(previous.args[i] for i in (*key, *new))
-            by = "_".join(previous.args[i] for i in key)
+            by = "_".join(previous.args[i] for i in key) or "nothing"
             indices[source.name, key] = definer.make(
-                f"{source.name}_by_{by}", Store.INDEX, head, len(key), (previous,), False, source.depth
-            )
+                f"{source.name}_by_{by}", Store.INDEX, head, len(key), (previous,), False, source.depth,
+                sets_only=len(key) == 1 and definer.watches_content(head[0]),
+            )  # fmt: skip
         return indices[source.name, key].name
 
-    def guard(variable: str, look: Look) -> tuple[Guard, ...]:
-        """That the updated object is bound by the stage before: in an index by it, or in a tag set."""
+    def guard(clauses: tuple[Clause, ...], position: int, look: Look) -> tuple[Guard, ...]:
+        """That the updated object is bound by the stage before: in an index by it, or in a tag set; or that a
+        fixed set holds it."""
+        variable = clauses[position].args[0]
+        if variable in query.fixed:
+            return (Guard(definer.demand_tag(variable).name, variable),)
         if variable not in previous.args:
-            return ()
+            return tuple(
+                Guard(c.args[0], variable)
+                for c in clauses
+                if clauses[position].relation.kind is Kind.FIELD
+                and c.relation == MEMBER
+                and c.args[0] in query.fixed
+                and c.args[1:] == (variable,)
+                and not c.watch
+                and c.pattern is None
+            )[:1]
         by = previous.args.index(variable)
         if (0, (by,)) in look:
             return (Guard(look[0, (by,)], variable),)
@@ -74,20 +88,21 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
         access: Look = {}
         for position, clause in enumerate(clauses):
             problem = Problem(
-                clauses, frozenset(clause.args), frozenset({position}), query.facts, query.selectors,
+                clauses, frozenset((*clause.args, *query.fixed)), frozenset({position}), query.facts,
+                query.selectors,
                 filtered=True, indexed=False, demanded=demanded, fields=fields,
             )  # fmt: skip
-            covers = find_covers(problem)
+            covers = definer.covers(problem)
             own: Look = {
                 (s.clause, s.key): index(s.key) for s in covers.best.steps if s.access is Access.LOOKUP
             }
             access |= own
-            made.append(Block(position, covers, guard(clause.args[0], own) if position else ()))
+            made.append(Block(position, covers, guard(clauses, position, own) if position else ()))
         return tuple(made), access
 
     for number, stage in enumerate(stages.stages):
         clauses = (previous, *(query.clauses[i] for i in stage))
-        bound = {v for c in clauses for v in c.args}
+        bound = {v for c in clauses for v in c.args} | set(query.fixed)
         ready = tuple(t for t in tests if t.names <= bound and not _reads_watched(t, definer))
         tests = [t for t in tests if t not in ready]
         head = kept_variables(query, stages, number)
@@ -110,7 +125,7 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
 
 def _determined(query: RelationalQuery) -> frozenset[str]:
     """Demand, and whatever fields lead to from there."""
-    known = set(query.demand)
+    known = {*query.demand, *query.fixed}
     for _ in query.clauses:
         known |= {c.args[1] for c in query.clauses if c.relation.kind is Kind.FIELD and c.args[0] in known}
     return frozenset(known)

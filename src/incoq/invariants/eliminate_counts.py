@@ -7,8 +7,9 @@ Invariant: an element is in the answer exactly when some combination of variable
 Counts are not needed when nothing is ever deleted: the query looks at sets only, and the program has no
 place that removes from one (a removal by code that is not compiled then raises IQ306). Nor are they when
 only one combination can give an element: every variable is a parameter, or
-part of the result, or found from such a variable by following fields; and the result tells different
-combinations apart, being a variable or a tuple of variables. Filtered relations never need counts.
+part of the result, or found from such variables by following fields, or as the value of a nested query;
+and the result tells different combinations apart, being a variable or a tuple of variables. Filtered
+relations never need counts.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ def needs_counts(query: RelationalQuery, only_adds: bool = False) -> bool:
     shown = _result_variables(query.result.expr.node)
     if shown is None:
         return True
-    known = set(query.all_params) | shown
+    known = {*query.all_params, *query.fixed} | shown
     changed = True
     while changed:
         changed = False
         for clause in query.clauses:
-            if clause.relation.kind is Kind.FIELD and clause.args[0] in known and clause.args[1] not in known:
-                known.add(clause.args[1])
+            told = clause.relation.kind in (Kind.FIELD, Kind.VALUE) and known.issuperset(clause.args[:-1])
+            if told and clause.args[-1] not in known:
+                known.add(clause.args[-1])
                 changed = True
     return not {v for c in query.clauses for v in c.args} <= known
 

@@ -39,7 +39,7 @@ def join_stages(query: RelationalQuery) -> Stages | str:
             return f"it reads {clause.relation.kind.value} relations, which joins do not hold"
     pending = [i for i, c in enumerate(clauses) if i and not c.watch and not _is_leaf(clauses, i)]
     rest = tuple(i for i in range(1, len(clauses)) if i not in pending)
-    bound = set(clauses[0].args)
+    bound = {*clauses[0].args, *query.fixed}
     stages: list[tuple[int, ...]] = []
     while pending:
         stage = [i for i in pending if _follows_field(clauses[i], bound)]
@@ -95,7 +95,7 @@ def kept_variables(query: RelationalQuery, stages: Stages, upto: int) -> tuple[s
     only a set determines, so that each combination is there once."""
     clauses = query.clauses
     inside = {0, *(i for stage in stages.stages[: upto + 1] for i in stage)}
-    bound = list(dict.fromkeys(v for i in sorted(inside) for v in clauses[i].args))
+    bound = list(dict.fromkeys(v for i in sorted(inside) for v in clauses[i].args if v not in query.fixed))
     later = {v for i, c in enumerate(clauses) if i not in inside for v in c.args}
     for test in (*query.tests, query.result):
         later |= test.names

@@ -54,7 +54,7 @@ def all_edges(query: RelationalQuery) -> list[Edge]:
 def demand_graph(query: RelationalQuery, first_clause_only: bool = False) -> DemandGraph:
     """The subgraph along which demand is propagated; OSQ's weaker strategy keeps only the tree."""
     edges = all_edges(query)
-    reached = list(dict.fromkeys(query.demand))
+    reached = list(dict.fromkeys((*query.demand, *query.fixed)))
     tree: list[Edge] = []
     progress = True
     while progress:

@@ -82,3 +82,8 @@ def clone(node: _Node) -> _Node:
         else:
             fields[key] = clone(value) if isinstance(value, ast.AST) else value
     return ast.copy_location(type(node)(**fields), node)
+
+
+def shallow(node: _Node) -> _Node:
+    """A copy of `node` alone, for whoever replaces what it holds."""
+    return ast.copy_location(type(node)(**dict(ast.iter_fields(node))), node)

@@ -111,6 +111,7 @@ class Plan:
     class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
     choices: tuple[Choice, ...] = ()  # of `join` and `auto`: what each query got
     without: frozenset[str] = frozenset()  # savings left out, for comparison
+    fixed: frozenset[str] = frozenset()  # the global sets that never are others: no column of a head
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -194,7 +195,7 @@ class Plan:
                     assert clause.relation.name in seen, f"{invariant.name} before {clause.relation.name}"
             for block in invariant.blocks:
                 for guard in block.guards:
-                    assert guard.tag in names, guard
+                    assert guard.tag in names or guard.tag in self.fixed, guard
             for _, index in invariant.access:
                 assert index in names, index
             seen.add(invariant.name)

@@ -135,6 +135,7 @@ class ObjectQuery:
     facts: tuple[Fact, ...]
     position: Position
     aggregate: Aggregate | None = None
+    fixed: tuple[str, ...] = ()  # global sets that it reads and that never are others
 
     @property
     def all_params(self) -> tuple[str, ...]:

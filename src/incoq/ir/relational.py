@@ -125,6 +125,7 @@ class RelationalQuery:
     nested: bool = False  # part of another query: nobody asks it
     usual: bool = False  # unmarked: what Python gives, which compares sets by what they hold
     faults: tuple[str, ...] = ()  # of an unmarked query: those that tell where Python would raise
+    fixed: tuple[str, ...] = ()  # global sets that it reads and that never are others
 
     @property
     def all_params(self) -> tuple[str, ...]:
@@ -145,7 +146,7 @@ class RelationalQuery:
 
     def check(self) -> None:
         """Every variable read is bound by a clause; the demand clause is first and alone of its kind."""
-        bound = {v for c in self.clauses for v in c.args}
+        bound = {v for c in self.clauses for v in c.args} | set(self.fixed)
         demands = [c for c in self.clauses if c.relation.kind is Kind.DEMAND]
         assert len(demands) == 1, "one demand clause"
         assert self.clauses[0] is demands[0], "the demand clause comes first"

@@ -38,23 +38,65 @@ class Problem:
     selectors: tuple[tuple[str, str], ...] = ()
     filtered: bool = False
     indexed: bool = True  # auxiliary values are maintained without indices of their own
+    fixed: frozenset[str] = frozenset()  # global sets that never are others
+    nested: bool = False  # part of another query, which demands as much as its own sets hold
     demanded: frozenset[str] = frozenset()  # variables of demand, and what fields give of them
     fields: frozenset[tuple[str, str]] = frozenset()  # (o, x) where some field of o is x
 
 
-def find_covers(problem: Problem) -> Covers:
-    """Search for the cheapest cover."""
+Order = tuple[int, ...]
+
+
+def find_covers(problem: Problem, order: Order | None = None) -> Covers:
+    """Search for the cheapest cover, or take the one that visits the clauses in a given order."""
     search = _Search(problem)
+    if order is not None:
+        cover = search.follow(order)
+        return Covers(cover, (cover,), False)
     search.run()
     assert search.found, "a well-formed query has a cover: demand first, then forward"
-    ordered = sorted(search.found, key=lambda c: (c.rank, -_columns_known(c)))
+    ordered = sorted(
+        search.found, key=lambda c: (c.rank, _nested(problem, c), _scans(problem, c), -_columns_known(c))
+    )
     return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
+
+
+def legal_orders(problem: Problem) -> Iterator[Order]:
+    """All orders in which the clauses can be visited, each by an access whose source columns are bound."""
+    search = _Search(problem)
+
+    def grow(order: Order, remaining: tuple[int, ...], bound: frozenset[str]) -> Iterator[Order]:
+        if not remaining:
+            yield order
+        for index in remaining:
+            if search.access(index, bound) is not None:
+                rest = tuple(i for i in remaining if i != index)
+                yield from grow((*order, index), rest, bound | set(problem.clauses[index].args))
+
+    yield from grow((), search.clauses(), problem.bound)
 
 
 def _columns_known(cover: Cover) -> int:
     """Of covers that cost alike: how many columns are known where it goes through several tuples. The more
     of them, the fewer tuples."""
     return sum(len(step.key) for step in cover.steps if step.factor is not None)
+
+
+def _nested(problem: Problem, cover: Cover) -> int:
+    """Of covers that cost alike: how many indices of nested answers, which change with them, it needs."""
+    nested = (Kind.VALUE, Kind.ANSWER)
+    return sum(
+        s.access is Access.LOOKUP and problem.clauses[s.clause].relation.kind in nested for s in cover.steps
+    )
+
+
+def _scans(problem: Problem, cover: Cover) -> int:
+    """Of covers that cost alike: how often it goes through the whole of a relation that a fixed set is."""
+    return sum(
+        s.access is Access.SCAN and problem.clauses[s.clause].args[0] in problem.fixed
+        for s in cover.steps
+        if problem.clauses[s.clause].args
+    )
 
 
 class _Search:
@@ -71,8 +113,23 @@ class _Search:
             for variable in clause.args:
                 self.users.setdefault(variable, set()).add(index)
 
+    def clauses(self) -> tuple[int, ...]:
+        """What is to be covered."""
+        return tuple(i for i in range(len(self.problem.clauses)) if i not in self.problem.skip)
+
+    def follow(self, order: Order) -> Cover:
+        """The cover that visits the clauses in that order, which is legal."""
+        assert sorted(order) == list(self.clauses()), order
+        bound, cover = set(self.problem.bound), Cover((), Cost())
+        for index in order:
+            step = self.access(index, bound)
+            assert step is not None, (order, index)
+            cover = _extend(cover, step)
+            self._bind(index, bound)
+        return cover
+
     def run(self) -> None:
-        remaining = tuple(i for i in range(len(self.problem.clauses)) if i not in self.problem.skip)
+        remaining = self.clauses()
         self._grow(remaining, set(self.problem.bound), Cover((), Cost()), set(remaining))
 
     def _grow(self, remaining: tuple[int, ...], bound: set[str], cover: Cover, fresh: set[int]) -> None:
@@ -119,7 +176,7 @@ class _Search:
             for index in remaining:
                 if index in fresh:
                     fresh.discard(index)
-                    step = self._access(index, bound)
+                    step = self.access(index, bound)
                     if step is not None and step.factor is None:
                         fresh |= self._bind(index, bound)
                         cover = _extend(cover, step)
@@ -130,12 +187,12 @@ class _Search:
         return remaining, cover
 
     def _candidates(self, remaining: Sequence[int], bound: Collection[str]) -> Iterator[Step]:
-        steps = [s for i in remaining if (s := self._access(i, bound)) is not None]
+        steps = [s for i in remaining if (s := self.access(i, bound)) is not None]
         connected = [s for s in steps if s.key]
         chosen = connected or steps
         yield from sorted(chosen, key=lambda s: (s.factor.size if s.factor else Size.ONE, s.clause))
 
-    def _access(self, index: int, bound: Collection[str]) -> Step | None:
+    def access(self, index: int, bound: Collection[str]) -> Step | None:
         """The cheapest way to visit a clause now."""
         args = self.problem.clauses[index].args
         key = tuple([i for i, v in enumerate(args) if v in bound])
@@ -151,8 +208,6 @@ class _Search:
         if clause.watch and clause.relation.kind not in (Kind.FIELD, Kind.ITEM):
             return Step(index, Access.NOTHING, key, ()) if not new else None
         if clause.relation.kind is Kind.JOIN:
-            if not key and clause.args:
-                return None
             return Step(index, Access.LOOKUP, key, new, self._join_factor(index, key, new) if new else None)
         if not new:
             return Step(index, Access.TEST, key, new)
@@ -190,15 +245,21 @@ class _Search:
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.LARGE))
             case Kind.DEMAND:
                 access = Access.LOOKUP if key else Access.SCAN
-                return Step(index, access, key, new, self._factor(index, key, new, Size.SMALL))
+                size = Size.LARGE if self.problem.nested else Size.SMALL
+                return Step(index, access, key, new, self._factor(index, key, new, size))
         return None
 
     def _join_factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> Factor:
-        """What is joined to a value: few combinations of demand, some more where a field has that value, but
-        many where other sets are joined too."""
+        """What is joined to a value: one combination where fields of it tell the rest, few where demand
+        does, some more where a field has that value, but many where other sets are joined too."""
         clause, problem = self.problem.clauses[index], self.problem
         text = f"#{clause.relation.name}{{{_values(clause, key)}}}"
         known = {clause.args[i] for i in key}
+        told = set(known)
+        for _ in problem.fields:
+            told |= {target for source, target in problem.fields if source in told}
+        if {clause.args[i] for i in new} <= told:
+            return Factor(text, Size.ONE)  # fields tell all of it
         others = {clause.args[i] for i in new} - problem.demanded
         if not others:
             return Factor(text, Size.SMALL)

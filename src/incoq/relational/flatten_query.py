@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from incoq.errors import CompileError
 from incoq.frontend.pure import PURE_MODULES
 from incoq.ir import expressions
-from incoq.ir.expressions import Expr, clone, name, names_in, substitute
+from incoq.ir.expressions import Expr, name, names_in, shallow, substitute
 from incoq.ir.objects import (
     Condition,
     Membership,
@@ -94,7 +94,7 @@ class _Flattener:
                 self._test(self._lower(condition, truth=True))
         result = self._lower(query.result.node, truth=_counts_truth(query))
         clauses = [demand, *self.clauses]
-        bound = {v for clause in clauses for v in clause.args} | set(query.all_params)
+        bound = {v for clause in clauses for v in clause.args} | set(query.all_params) | set(query.fixed)
         tests = [_make_test(node, bound) for node in self.tests]
         return _renamed(query, clauses, tests, _make_test(result, bound), renaming, self.selectors)
 
@@ -285,7 +285,7 @@ class _Flattener:
                 self._watch_content(variable)
                 return ast.Call(node.func, [live], [])
             case _:
-                copied = clone(node)
+                copied = shallow(node)  # its parts are lowered one by one
                 for key, value in ast.iter_fields(node):
                     if key == "func" and isinstance(value, ast.Attribute):
                         if selector_root(value.value) is not None:
@@ -472,7 +472,7 @@ def _renamed(
     texts = tuple((_selector_text(selectors, key), of(v)) for key, v in selectors.items())
     flat = RelationalQuery(
         query.name, query.params, query.hidden, query.demand, rename_test(result), tuple(kept),
-        tuple(unique_tests), query.keep, query.facts, texts, query.aggregate,
+        tuple(unique_tests), query.keep, query.facts, texts, query.aggregate, fixed=query.fixed,
     )  # fmt: skip
     flat.check()
     return flat

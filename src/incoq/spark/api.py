@@ -19,6 +19,7 @@ from typing import Any
 from incoq.spark.deployment import deploy
 from incoq.spark.mapping import read_mapping
 from incoq.spark.pipeline import Pipeline, Progress
+from incoq.spark.recompute import by_joins, net_frame
 from incoq.spark.session import runner
 from incoq.spark.store import Store, StoreError
 from incoq.spark.tables import write_frames, write_tables
@@ -32,11 +33,12 @@ def create(
     tables: Mapping[str, Any] | Path | str | None = None,
     mapping: Path | str | None = None,
     partitions: int | None = None,
+    road: str = "auto",
 ) -> None:
     """Make a pipeline: a program over relation tables, or over tables that a mapping declares.
 
     `tables` is a directory, or DataFrames by the names of relations or mapped tables; without it the pipeline
-    begins with nothing.
+    begins with nothing. `road` is how the demand is answered: by engines, by joins, or as the planner thinks.
     """
     place, deployment = Store(store), deploy(Path(program))
     with place.locked():
@@ -46,7 +48,7 @@ def create(
         declared = read_mapping(Path(mapping), deployment) if mapping is not None else None
         if declared is not None:
             place.write_text("mapping.json", json.dumps(declared.source))
-        pipeline = Pipeline(place, runner(spark))
+        pipeline = Pipeline(place, runner(spark), joins=by_joins(spark, place), road=road)
         count = partitions or spark.sparkContext.defaultParallelism
         if tables is None:
             pipeline.init(count)
@@ -59,11 +61,14 @@ def create(
 
 @contextmanager
 def opened(store: Path | str, spark: Any, watch: Any = None, **options: Any) -> Iterator[Pipeline]:
-    """The pipeline of a store, which nobody else may change meanwhile; `watch` is told of every batch."""
+    """The pipeline of a store, which nobody else may change meanwhile; `watch` is told of every batch.
+
+    With `road="engines"` or `road="joins"` every batch takes that road.
+    """
     place = Store(store)
     place.manifest()
     with place.locked():
-        yield Pipeline(place, runner(spark), watch or _unwatched, **options)
+        yield Pipeline(place, runner(spark), watch or _unwatched, joins=by_joins(spark, place), **options)
 
 
 def _unwatched(progress: Progress) -> None:
@@ -72,18 +77,11 @@ def _unwatched(progress: Progress) -> None:
 
 def result_table(store: Path | str, query: str, spark: Any) -> Any:
     """The answers of a query as of the last committed batch: a DataFrame (params, result), both as JSON."""
-    from pyspark.sql import functions as f
-
     place = Store(store)
-    manifest = place.manifest()
-    folded = manifest.results.batch if manifest.results is not None else -1
-    entries = [manifest.results, *(e for e in manifest.feed if e.batch > folded)]
-    files = [str(place.path / f) for e in entries if e is not None for f in e.files]
     if query not in [q.name for q in place.deployment().queries]:
         raise StoreError(f"no query is called {query}")
-    rows = spark.read.schema(RESULTS).parquet(*files) if files else spark.createDataFrame([], RESULTS)
-    counted = rows.where(f.col("query") == query).groupBy("params", "result").agg(f.sum("delta").alias("n"))
-    return counted.where("n > 0").select("params", "result")
+    found = net_frame(spark, place, place.manifest())
+    return found.where(found["query"] == query).select("params", "result")
 
 
 def change_feed(store: Path | str, spark: Any) -> Any:

@@ -50,6 +50,12 @@ PARTITIONS = click.option(
 )
 
 
+ROAD = click.option(
+    "--road", type=click.Choice(["auto", "engines", "joins"]), default="auto", show_default=True,
+    help="Have engines apply changes, or joins answer everything anew; auto takes what is cheaper.",
+)  # fmt: skip
+
+
 @click.group()
 def spark() -> None:
     """The same queries at scale: maintained over tables and a stream of changes, on Spark."""
@@ -81,9 +87,16 @@ def _is_installed(name: str) -> bool:
 )
 @MAPPING
 @PARTITIONS
+@ROAD
 @MASTER
 def bootstrap(
-    program: Path, store: Path, folder: Path, mapping: Path | None, partitions: int | None, master: str
+    program: Path,
+    store: Path,
+    folder: Path,
+    mapping: Path | None,
+    partitions: int | None,
+    road: str,
+    master: str,
 ) -> None:
     """Compile PROGRAM, load the tables of a directory and answer what they demand."""
     with _reported(program):
@@ -93,12 +106,14 @@ def bootstrap(
         deployment = deploy(program)
         with _new_store(store, deployment) as place:
             from incoq.spark.pipeline import Pipeline
+            from incoq.spark.recompute import by_joins
             from incoq.spark.tables import find_tables, write_tables
 
             mapped = _mapped(place, mapping, deployment)
             find_tables(folder, deployment, mapped)  # say what is wrong before Spark starts
             with _session(f"incoq bootstrap {program.name}", master) as running:
-                manifest = Pipeline(place, runner(running)).begin(
+                pipeline = Pipeline(place, runner(running), joins=by_joins(running, place), road=road)
+                manifest = pipeline.begin(
                     partial(write_tables, running, folder, deployment, mapped),
                     partitions or parallelism(master),
                 )
@@ -115,13 +130,14 @@ def bootstrap(
 @click.option(
     "--every", default=1.0, show_default=True, metavar="SECONDS", help="How often to look for files."
 )
+@ROAD
 @MASTER
-def run(store: Path, changes: Path, once: bool, every: float, master: str) -> None:
+def run(store: Path, changes: Path, once: bool, every: float, road: str, master: str) -> None:
     """Take each new file of a directory, in name order, as one batch of changes."""
     with _reported(store):
         import time
 
-        with _pipeline(store, master, f"incoq run {store.name}") as pipeline:
+        with _pipeline(store, master, f"incoq run {store.name}", road) as pipeline:
             while True:
                 pipeline.run_directory(changes)
                 if once:
@@ -188,10 +204,14 @@ def verify(store: Path, master: str) -> None:
         from incoq.spark.recompute import Recomputation
 
         differences = pipeline.verify()
-        by_joins, compared = Recomputation(SparkSession.getActiveSession(), pipeline.store).differences()
-        differences += by_joins
+        with Recomputation(SparkSession.getActiveSession(), pipeline.store) as anew:
+            found, compared = anew.differences()
+            left_out = {q.name: anew.reason(q.name) for q in pipeline.deployment.queries}
+        differences += found
         if compared:
             click.echo(f"computed as joins too: {', '.join(compared)}", err=True)
+        for name in (n for n, reason in left_out.items() if reason):
+            click.echo(f"not computed as joins: {name}: {left_out[name]}", err=True)
         for line in differences[:20]:
             click.echo(line)
         if differences:
@@ -215,7 +235,7 @@ def results(store: Path, query: str, form: str) -> None:
 
 
 @contextmanager
-def _pipeline(store: Path, master: str, name: str) -> Iterator[Pipeline]:
+def _pipeline(store: Path, master: str, name: str, road: str = "auto") -> Iterator[Pipeline]:
     """The pipeline of a store, with the store to itself."""
     from incoq.spark.session import runner
     from incoq.spark.store import Store
@@ -224,9 +244,10 @@ def _pipeline(store: Path, master: str, name: str) -> Iterator[Pipeline]:
     place.manifest()  # say that there is none before Spark starts
     with place.locked():
         from incoq.spark.pipeline import Pipeline
+        from incoq.spark.recompute import by_joins
 
         with _session(name, master) as running:
-            yield Pipeline(place, runner(running), _show)
+            yield Pipeline(place, runner(running), _show, joins=by_joins(running, place), road=road)
 
 
 @contextmanager
@@ -273,10 +294,10 @@ def _session(name: str, master: str) -> Iterator[Any]:
 
 def _show(progress: Progress) -> None:
     rejected = f", {progress.rejected} rejected" if progress.rejected else ""
+    done = "by joins" if progress.road == "joins" else f"{progress.routed} routed, {progress.fetched} fetched"
     click.echo(
-        f"batch {progress.batch} ({progress.source}): {progress.events} events{rejected}, "
-        f"{progress.routed} routed, {progress.fetched} fetched, {progress.changes} result changes, "
-        f"{progress.seconds:.2f} s",
+        f"batch {progress.batch} ({progress.source}): {progress.events} events{rejected}, {done}, "
+        f"{progress.changes} result changes, {progress.seconds:.2f} s",
         err=True,
     )
 

@@ -17,19 +17,11 @@ from incoq.codegen.build_package import standalone_support
 from incoq.compile import SEEN, Compiled, compile_program
 from incoq.errors import CompileError
 from incoq.frontend.program import Module, Program, parse_module, read_program
-from incoq.ir.objects import Variable
-from incoq.ir.relational import Kind, RelationalQuery
+from incoq.ir.relational import Kind
+from incoq.spark.joins import Joins, joins_of
+from incoq.spark.joins import frozen as _frozen
 
 _CHANGES = "def changes(s):\n    s.discard(None)\n"  # the changes that come from outside
-
-
-@dataclass(frozen=True)
-class Flat:
-    """A set query that is joins of base relations: nothing nested, no pattern, nothing behind a condition."""
-
-    clauses: tuple[tuple[str, tuple[str, ...]], ...]  # a relation and its variables, demand first
-    tests: tuple[tuple[str, tuple[str, ...]], ...]  # the text of a condition and the variables that it reads
-    result: tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,6 @@ class QueryPlan:
     answers: str
     begin: str
     end: str
-    flat: Flat | None  # what `recompute` makes DataFrames of
 
 
 @dataclass(frozen=True)
@@ -62,28 +53,19 @@ class Deployment:
     deleters: dict[str, str]
     names: dict[str, str]
     has_items: bool  # does a query look into dicts?
+    joins: tuple[Joins, ...]  # every query, the nested ones too, as `recompute` makes DataFrames of it
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Deployment:
-        queries = tuple(
-            QueryPlan(**{**_frozen(query), "flat": query["flat"] and Flat(**_frozen(query["flat"]))})
-            for query in data["queries"]
-        )
-        return cls(**{**_frozen(data), "queries": queries})
+        queries = tuple(QueryPlan(**_frozen(query)) for query in data["queries"])
+        joins = tuple(Joins.from_json(query) for query in data["joins"])
+        return cls(**{**_frozen(data), "queries": queries, "joins": joins})
 
     def query(self, name: str) -> QueryPlan:
         return next(q for q in self.queries if q.name == name)
-
-
-def _frozen(data: dict[str, Any]) -> dict[str, Any]:
-    return {name: _tuples(value) for name, value in data.items()}
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
 
 
 def deploy(path: Path) -> Deployment:
@@ -102,7 +84,7 @@ def deploy_program(program: Program) -> Deployment:
         _drop_policies(module)
     own = list(program.modules)
     program.modules.append(parse_module(_CHANGES, "<changes>", "<changes>"))
-    compiled = compile_program(program, "filtered", "tags", SEEN)
+    compiled = compile_program(program, "filtered", "tags", (*SEEN, "globals", "numbers"))
     hidden: dict[str, str] = {}
     queries = tuple(_queries(compiled, own, hidden))
     if not queries:
@@ -120,6 +102,7 @@ def deploy_program(program: Program) -> Deployment:
         dict(compiled.support.deleters),
         dict(compiled.support.names),
         Kind.ITEM in kinds,
+        tuple(joins_of(query) for query in compiled.plan.queries),
     )
 
 
@@ -151,25 +134,7 @@ def _queries(compiled: Compiled, modules: list[Module], hidden: dict[str, str]) 
             compiled.plan.result_of(query.name).name,
             compiled.support.demand[query.name],
             compiled.support.release[query.name],
-            _flat(query),
         )
-
-
-def _flat(query: RelationalQuery) -> Flat | None:
-    """The joins that a query is, where it is just that."""
-    kinds = (Kind.DEMAND, Kind.FIELD, Kind.MEMBER, Kind.ITEM)
-    for clause in query.clauses:
-        if clause.watch or clause.relation.kind not in kinds or len(set(clause.args)) != len(clause.args):
-            return None
-        if clause.pattern is not None and not isinstance(clause.pattern, Variable):
-            return None
-    if query.aggregate is not None or query.rest:
-        return None
-    return Flat(
-        tuple((c.relation.name, c.args) for c in query.clauses),
-        tuple((str(t.expr), tuple(sorted(t.names))) for t in query.tests),
-        (str(query.result.expr), tuple(sorted(query.result.names))),
-    )
 
 
 def _value_of_global(name: str, modules: list[Module], asking: Module) -> str:

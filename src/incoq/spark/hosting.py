@@ -372,11 +372,13 @@ class Engine:
 
     def outweighed(self, count: float) -> bool:
         """Are fewer facts loaded than this? Every field that was asked for counts as one."""
-        facts = sum(map(len, self.loaded.values()))
-        if facts >= count:
-            return False
+        return sum(map(len, self.loaded.values())) < count and self.size() < count
+
+    def size(self) -> int:
+        """How many facts are loaded; every field that was asked for counts as one."""
         sets = self.loaded[MEMBER].values()
-        return facts + sum(len(s.content) + len(s.entries or ()) for s in sets) < count
+        held = sum(len(s.content) + len(s.entries or ()) for s in sets)
+        return held + sum(map(len, self.loaded.values()))
 
     def facts(self) -> Iterator[Row]:
         """All that is known of what is loaded, as rows."""

@@ -1,194 +1,154 @@
-"""Compute a query anew as joins of DataFrames: what the results are checked against, and measured against.
+"""Compute queries anew as joins of DataFrames: the way that needs no engines.
 
     nyc_fans = demand ⋈ field_followers ⋈ member ⋈ member ⋈ field_loc ⋈ field_email
 
-With demand pushed down, the joins begin at the demanded combinations and follow the query graph, so that
-each reads only what the combinations before it reach; plainly, the base relations are joined first and
-demand is joined last. A condition that compares with a constant string is a Spark expression; the others,
-and the result, are evaluated by Python on Arrow batches, where what raises is skipped. Queries that are
-more than joins (`QueryPlan.flat` is None) have no such form.
+It is what the results are checked against, and what the planner takes where a batch or the demand is so large
+that it wins. Demand is pushed down: a first pass along the query graph finds the *tags*, the values that each
+variable can have, from demand outwards; each relation is read for the owners that are tagged, by the index
+of the base where they are few, and cut down to what is tagged on its other side. Then the cut relations are
+joined. Nested queries are computed for the combinations that the outer query has. A condition is a Spark
+expression where that means the same (`texts`), and Python on Arrow batches elsewhere (`rows`), where what
+raises is skipped.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from incoq.spark.deployment import Deployment, Flat, QueryPlan
-from incoq.spark.lookup import Lookup, log_of
-from incoq.spark.results import net_results
-from incoq.spark.store import Manifest, Store
-from incoq.spark.values import as_key, from_text, shown_text
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-_OUTPUT = "params string, result string"
+from incoq.spark.deployment import Deployment
+from incoq.spark.joins import Joins
+from incoq.spark.relations import Relations, demand_texts
+from incoq.spark.results import entries_of, net_results, row_key
+from incoq.spark.steps import Steps
+from incoq.spark.store import Manifest, NoJoins, Store
+from incoq.spark.texts import json_key, json_list, json_text
+from incoq.spark.worker import RESULTS
 
 
 class Recomputation:
-    """The base relations of a store as of its last batch, as DataFrames."""
+    """The base relations of a store as of its last batch, as DataFrames. Use it in a `with` statement."""
 
     def __init__(self, spark: Any, store: Store, manifest: Manifest | None = None) -> None:
         self.spark, self.store = spark, store
         self.manifest = manifest or store.manifest()
         self.deployment: Deployment = store.deployment()
+        self.relations = Relations(spark, store, self.manifest)
+        self.kept: list[Any] = []  # DataFrames in memory
 
-    def answers(self, query: QueryPlan, push: bool = True) -> Any:
+    def __enter__(self) -> Recomputation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for frame in self.kept:
+            frame.unpersist()
+        self.kept.clear()
+
+    def answers(self, query: str) -> Any:
         """The answers of a query: a DataFrame (params, result), both as JSON."""
-        assert query.flat is not None, f"{query.name} is more than joins"
-        flat = query.flat
-        first, *rest = flat.clauses
-        demand = self._demand(query, first[1])
-        if push:
-            joined = self._joined(demand, set(first[1]), list(rest), flat, push)
-        else:
-            start = rest.pop(0)
-            joined = self._joined(self._relation(*start), set(start[1]), list(rest), flat, push)
-            joined = joined.join(demand, [c for c in demand.columns if c in joined.columns])
-        return self._evaluated(joined, query, flat).distinct()
+        from pyspark.sql import functions as f
+
+        joins = self.joins(query)
+        reason = self.reason(query)
+        if reason:
+            raise NoJoins(f"{query} cannot be computed by joins: {reason}")
+        plan = self.deployment.query(query)
+        hidden = [text for _, text in plan.hidden]
+        rows = [(*demand_texts(params), *hidden) for params in self.relations.demand(query)]
+        names = [f"d{n}" for n in range(len(joins.demand))]
+        demand = self.spark.createDataFrame(rows, ", ".join(f"{n} string" for n in names))
+        steps = Steps(self, joins)
+        answers, columns = steps.answers(demand, names, [list(c) for c in zip(*rows, strict=True)] or None)
+        params = json_list([f.col(columns[p]) for p in joins.params])
+        result = f.col("shown") if joins.aggregate else json_text(f.col("element"))
+        return answers.select(params.alias("params"), result.alias("result")).distinct()
+
+    def joins(self, query: str) -> Joins:
+        return next(j for j in self.deployment.joins if j.name == query)
+
+    def reason(self, query: str) -> str:
+        """Why a query, or one that it uses, has no DataFrame form; empty where it has."""
+        joins = self.joins(query)
+        used = [c.relation for c in joins.clauses if c.kind in ("value", "answer")]
+        return joins.reason or next(filter(None, map(self.reason, used)), "")
 
     def differences(self) -> tuple[list[str], list[str]]:
         """The rows in which the results differ, and the queries that were compared."""
         found: list[str] = []
         compared = []
         for query in self.deployment.queries:
-            if query.flat is not None:
+            if not self.reason(query.name):
                 compared.append(query.name)
                 self.spark.sparkContext.setJobDescription(f"incoq verify {query.name}")
-                anew = {f"{r['params']} {r['result']}" for r in self.answers(query).collect()}
+                anew = {row_key(query.name, *r) for r in self.answers(query.name).collect()}
                 table = net_results(self.store, self.manifest, query.name)
-                kept = {f"{r['params']} {r['result']}" for r in table.to_pylist()}
-                found += [f"missing: {query.name} {row}" for row in sorted(anew - kept)]
-                found += [f"wrong: {query.name} {row}" for row in sorted(kept - anew)]
+                kept = {row_key(*row.values()) for row in table.to_pylist()}
+                found += [f"missing: {row}" for row in sorted(anew - kept)]
+                found += [f"wrong: {row}" for row in sorted(kept - anew)]
         return found, compared
 
-    # -- relations -----------------------------------------------------------------------------------
-
-    def _demand(self, query: QueryPlan, variables: tuple[str, ...]) -> Any:
-        lookup = Lookup(self.store.path, self.manifest.base, self.manifest.log)
-        hidden = [text for _, text in query.hidden]
-        rows = [
-            [*(as_key(value) for value in _listed(params)), *hidden]
-            for _, params in lookup.demand([query.name])
-        ]
-        return self.spark.createDataFrame(rows, ", ".join(f"`{v}` string" for v in variables))
-
-    def _relation(self, relation: str, variables: tuple[str, ...]) -> Any:
-        """A base relation with the log laid over it; its columns are texts of values."""
+    def write_changes(self, before: Manifest | None, place: str) -> tuple[list[str], int, int]:
+        """Write how all answers differ from those of a manifest: files, rows, growth of the answers."""
+        from pyspark.errors import PythonException
         from pyspark.sql import functions as f
 
-        place = self.store.path / self.manifest.base.path / f"rel={relation}"
-        schema = "o string, k string, x string"
-        has_base = place.is_dir() and any(place.glob("part-*.parquet"))
-        frame = (
-            self.spark.read.schema(schema).parquet(str(place))
-            if has_base
-            else self.spark.createDataFrame([], schema)
+        for query in self.deployment.queries:
+            if reason := self.reason(query.name):
+                raise NoJoins(f"{query.name} cannot be computed by joins: {reason}")
+        self.spark.sparkContext.setJobDescription(f"incoq batch {self.manifest.batch}: answer by joins")
+        keys = [json_key(f.col("params")).alias("kp"), json_key(f.col("result")).alias("kr")]
+        anew = result_frame(self.spark, []).drop("delta")
+        for query in self.deployment.queries:
+            if self.relations.demand(query.name):
+                anew = anew.unionByName(self.answers(query.name).withColumn("query", f.lit(query.name)))
+        anew = anew.select("query", *keys, "params", "result")
+        old = net_frame(self.spark, self.store, before).select(
+            f.col("query"), *keys, f.col("params").alias("p"), f.col("result").alias("r")
         )
-        changes = _last_rows([self.store.path / e.path for e in self.manifest.log], relation)
-        if changes:
-            log = self.spark.createDataFrame(changes, f"{schema}, p boolean")
-            gone = f.broadcast(log.select("o", "k"))
-            frame = frame.join(gone, ["o", "k"], "left_anti").unionByName(log.where("p").drop("p"))
-        columns = [f.concat(f.lit("s"), "o")]
-        if relation.startswith("field_"):
-            columns.append(_canonical(f.col("x")))
-        else:
-            frame = frame.where("k != ''")
-            columns.append(f.col("k"))
-            if relation == "item":
-                columns.append(_canonical(f.col("x")))
-        return frame.select(*(c.alias(v) for c, v in zip(columns, variables, strict=True)))
-
-    # -- joins ---------------------------------------------------------------------------------------
-
-    def _joined(self, joined: Any, bound: set[str], pending: list[Any], flat: Flat, push: bool) -> Any:
-        """Join the relations, one whose owner is known after the other; filter as soon as a filter can be."""
-        from pyspark.sql import functions as f
-
-        done: set[str] = set()
-        while True:
-            for text, names in flat.tests:
-                test = _expression(text)
-                if test is not None and text not in done and set(names) <= bound:
-                    joined = joined.where(test)
-                    done.add(text)
-            if not pending:
-                return joined
-            relation, variables = next(
-                (c for c in pending if c[1][0] in bound),
-                next((c for c in pending if set(c[1]) & bound), pending[0]),
-            )
-            pending.remove((relation, variables))
-            shared = [v for v in variables if v in bound]
-            other = self._relation(relation, variables)
-            if push:
-                other = other.join(f.broadcast(joined.select(*shared).distinct()), shared, "left_semi")
-            joined = other.join(joined, shared)
-            bound |= set(variables)
-
-    def _evaluated(self, joined: Any, query: QueryPlan, flat: Flat) -> Any:
-        """Evaluate the remaining conditions and the result; what raises is skipped."""
-        tests = [text for text, _ in flat.tests if _expression(text) is None]
-        result, code, shown = flat.result[0], self.deployment.code, query.params
-        needed = sorted({v for _, names in (*flat.tests, flat.result) for v in names} | set(shown))
-
-        def batches(tables: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow as pa
-
-            space: dict[str, Any] = {"__name__": "incoq_recompute"}
-            exec(compile(code, "<incoq recompute>", "exec", dont_inherit=True), space)
-            compiled = [compile(text, "<condition>", "eval") for text in tests]
-            answer = compile(result, "<result>", "eval")
-            for table in tables:
-                found: list[tuple[str, str]] = []
-                for row in zip(*(table.column(v).to_pylist() for v in needed), strict=True):
-                    values = {v: from_text(text) for v, text in zip(needed, row, strict=True)}
-                    try:
-                        if all(eval(test, space, values) for test in compiled):
-                            value = eval(answer, space, values)
-                            hash(value)
-                            found.append((shown_text([values[p] for p in shown]), shown_text(value)))
-                    except Exception:  # a combination that raises is skipped, as everywhere
-                        continue
-                columns = [[row[n] for row in found] for n in (0, 1)]
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array(c, pa.string()) for c in columns], names=["params", "result"]
-                )
-
-        return joined.select(*needed).mapInArrow(batches, _OUTPUT)
+        both = anew.join(old, ["query", "kp", "kr"], "full_outer")
+        changed = both.where("params is null or p is null").select(
+            "query", f.coalesce("params", "p").alias("params"), f.coalesce("result", "r").alias("result"),
+            f.when(f.col("params").isNull(), -1).otherwise(1).cast("tinyint").alias("delta"),
+        )  # fmt: skip
+        folder = self.store.path / place
+        try:
+            changed.write.parquet(str(folder))
+        except PythonException as error:
+            if "Unattached" in str(error):
+                raise NoJoins("a condition reads more than can be joined to its rows") from None
+            raise
+        deltas = [pq.read_table(path, columns=["delta"])["delta"] for path in folder.glob("part-*.parquet")]
+        files = [f"{place}/{path.name}" for path in folder.glob("part-*.parquet")]
+        return files, sum(map(len, deltas)), sum(pc.sum(d).as_py() or 0 for d in deltas)
 
 
-def _listed(params: str) -> Any:
-    return from_text("j" + params)
+def by_joins(
+    spark: Any, store: Store
+) -> Callable[[Manifest | None, Manifest, str], tuple[list[str], int, int]]:
+    """The road that a pipeline takes where joins are cheaper."""
+
+    def write(before: Manifest | None, after: Manifest, place: str) -> tuple[list[str], int, int]:
+        with Recomputation(spark, store, after) as anew:
+            return anew.write_changes(before, place)
+
+    return write
 
 
-def _last_rows(log: list[Path], relation: str) -> list[tuple[str, str, str | None, bool]]:
-    """What the log leaves behind of a relation."""
-    found: dict[tuple[str, str], tuple[str, str, str | None, bool]] = {}
-    for path in log:
-        table = log_of(path)
-        for r, o, k, x, p in zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True):
-            if r == relation:
-                found[o, k] = (o, k, x, p)
-    return list(found.values())
+def result_frame(spark: Any, files: list[str]) -> Any:
+    """Rows of the feed or of folded results, as a DataFrame."""
+    return spark.read.schema(RESULTS).parquet(*files) if files else spark.createDataFrame([], RESULTS)
 
 
-def _canonical(column: Any) -> Any:
-    """The text that equal numbers share."""
+def net_frame(spark: Any, store: Store, manifest: Manifest | None) -> Any:
+    """The answers of a manifest: a DataFrame (query, params, result)."""
     from pyspark.sql import functions as f
 
-    whole = f.regexp_replace(column, r"^j(-?[0-9]+)\.0$", "j$1")
-    return f.when(column == "jtrue", "j1").when(column == "jfalse", "j0").otherwise(whole)
-
-
-def _expression(text: str) -> Any:
-    """A condition as a Spark expression, where it compares a variable with a constant string."""
-    from pyspark.sql import functions as f
-
-    match ast.parse(text, mode="eval").body:
-        case ast.Compare(
-            left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=str(value))]
-        ):
-            return f.col(f"`{name}`") == f.lit("s" + value)
-    return None
+    entries = entries_of(manifest) if manifest is not None else []
+    rows = result_frame(spark, [str(store.path / file) for e in entries for file in e.files])
+    keyed = rows.withColumn("kp", json_key(f.col("params"))).withColumn("kr", json_key(f.col("result")))
+    text = {c: f.max(f.when(f.col("delta") > 0, f.col(c))).alias(c) for c in ("params", "result")}
+    counted = keyed.groupBy("query", "kp", "kr").agg(f.sum("delta").alias("n"), *text.values())
+    return counted.where("n > 0").select("query", "params", "result")

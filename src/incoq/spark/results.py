@@ -5,6 +5,8 @@ A row is (parameters, result), both as JSON text; an aggregate has one row for e
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from incoq.spark.store import Manifest, Store, StoreError
+from incoq.spark.store import Entry, Manifest, Store, StoreError
+from incoq.spark.values import as_key
 from incoq.spark.worker import FEED
+
+_SEVERAL = re.compile(r"\.0|true|false|e[+]")  # what may stand in a value that is spelled otherwise too
 
 
 def result_lines(store: Store, query: str) -> Iterator[str]:
@@ -43,11 +48,8 @@ def net_results(store: Store, manifest: Manifest, query: str | None = None) -> A
     known = [q.name for q in store.deployment().queries]
     if query is not None and query not in known:
         raise StoreError(f"no query is called {query}; the program has {', '.join(known)}")
-    folded = manifest.results.batch if manifest.results is not None else -1
-    newer = [entry for entry in manifest.feed if entry.batch > folded]
-    files = [f for e in (manifest.results, *newer) if e is not None for f in e.files]
-    tables = [_read(store, f, query) for f in files]
-    rows = pa.concat_tables([FEED.empty_table(), *tables])
+    tables = [_read(store, f, query) for e in entries_of(manifest) for f in e.files]
+    rows = _with_one_spelling(pa.concat_tables([FEED.empty_table(), *tables]))
     counted = rows.group_by(["query", "params", "result"]).aggregate([("delta", "sum")])
     wrong = counted.filter(
         pc.not_equal(
@@ -57,6 +59,49 @@ def net_results(store: Store, manifest: Manifest, query: str | None = None) -> A
     if len(wrong):
         raise StoreError(f"the feed of {store.path} is damaged: {wrong.slice(0, 1).to_pylist()[0]}")
     return counted.filter(pc.equal(counted["delta_sum"], 1)).select(["query", "params", "result"])
+
+
+def entries_of(manifest: Manifest) -> list[Entry]:
+    """The folded results and the feed since."""
+    folded = manifest.results.batch if manifest.results is not None else -1
+    newer = [entry for entry in manifest.feed if entry.batch > folded]
+    return [manifest.results, *newer] if manifest.results is not None else newer
+
+
+def row_key(query: str, params: str, result: str) -> str:
+    """A row as text, the same for equal values however they are spelled: 1, 1.0 and true are one."""
+    return f"{query} {_spelled(params)} {_spelled(result)}"
+
+
+def _spelled(text: str) -> str:
+    if not _SEVERAL.search(text):
+        return text
+    return json.dumps(json.loads(as_key(json.loads(text))[1:]), ensure_ascii=False)
+
+
+def _with_one_spelling(rows: Any) -> Any:
+    """Equal values have the spelling that came first, so that what goes is what came.
+
+    An element that is 1 to one engine may be 1.0 to another that was built later: Python's sets keep the
+    first of two equal values.
+    """
+    several = pc.match_substring_regex(rows["result"], _SEVERAL.pattern)
+    several = pc.or_(several, pc.match_substring_regex(rows["params"], _SEVERAL.pattern))
+    if not pc.any(several).as_py():
+        return rows
+    spelled = {row_key(*row) for row in _tuples(rows.filter(several))}
+    whole = pc.binary_join_element_wise(rows["query"], rows["params"], rows["result"], " ")
+    several = pc.or_(several, pc.is_in(whole, value_set=pa.array(sorted(spelled), pa.string())))
+    concerned = rows.filter(several)
+    first: dict[str, tuple[str, str, str]] = {}
+    one = [first.setdefault(row_key(*row), row) for row in _tuples(concerned)]
+    columns = [list(column) for column in zip(*one, strict=True)]
+    fresh = pa.table([*columns, concerned["delta"]], schema=FEED)
+    return pa.concat_tables([rows.filter(pc.invert(several)), fresh])
+
+
+def _tuples(rows: Any) -> Iterator[tuple[str, str, str]]:
+    return zip(*(rows[c].to_pylist() for c in ("query", "params", "result")), strict=True)
 
 
 def _read(store: Store, file: str, query: str | None) -> Any:

@@ -36,6 +36,12 @@ def status_of(store: Store) -> dict[str, Any]:
         "result_changes": int(totals.get("changes", 0)),
         "rejected": int(totals.get("rejected", 0)),
         "rejected_reasons": dict(reasons.most_common(10)),
+        "roads": {
+            "engines": int(totals.get("by_engines", 0)),
+            "joins": int(totals.get("by_joins", 0)),
+            **manifest.roads,
+        },
+        "measures": {name: float(f"{value:.4g}") for name, value in manifest.measures.items()},
         "seconds": totals.get("seconds", 0.0),
         "files_taken": sum(map(len, manifest.sources.values())),
         "streams": manifest.streams,
@@ -57,6 +63,15 @@ def status_text(status: dict[str, Any]) -> str:
         f"{status['rejected']:,} rejected",
     ]
     lines += [f"  {count:>8,}  {reason}" for reason, count in status["rejected_reasons"].items()]
+    roads = status["roads"]
+    if "last" in roads:
+        cost = roads["estimate"]
+        lines.append(
+            f"roads       engines {roads['engines']:,} times, joins {roads['joins']:,} times; last "
+            f"{roads['last']}, estimated {cost['engines']:.2f} s by engines, {cost['joins']:.2f} s by joins"
+        )
+        if roads["no_joins"]:
+            lines.append(f"            no joins: {roads['no_joins']}")
     if status["seconds"]:
         lines.append(
             f"speed       {status['events'] / status['seconds']:,.0f} events a second, batch by batch"

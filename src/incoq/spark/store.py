@@ -30,11 +30,15 @@ from typing import Any
 from incoq.errors import IncoqError
 from incoq.spark.deployment import Deployment
 
-FORMAT = 1
+FORMAT = 2
 
 
 class StoreError(IncoqError):
     """The store cannot be used as asked."""
+
+
+class NoJoins(StoreError):  # noqa: N818  # what was found, not what went wrong
+    """A query cannot be computed by joins of DataFrames."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class Manifest:
     sources: dict[str, list[str]] = field(default_factory=dict)  # directory -> names of files taken
     streams: dict[str, int] = field(default_factory=dict)  # checkpoint of a stream -> its last batch id
     totals: dict[str, float] = field(default_factory=dict)
+    measures: dict[str, float] = field(default_factory=dict)  # what the planner has seen
+    roads: dict[str, Any] = field(default_factory=dict)  # which road the last batch took, and why
     format: int = FORMAT
 
     def to_json(self) -> dict[str, Any]:

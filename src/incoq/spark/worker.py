@@ -69,6 +69,7 @@ class Outcome:
     seconds: float
     snapshot: str
     rebuilt: bool  # was starting anew cheaper than applying the batch?
+    grown: int  # by how many rows the answers grew
 
 
 @dataclass
@@ -104,7 +105,7 @@ def advance(task: Task) -> Outcome:
         and hosted.program == task.program
         and hosted.seen in wanted[:-1]
     )
-    fetched = routed = replayed = 0
+    fetched = routed = 0
     rebuilt = False
     if not usable:
         before = task.log if task.from_scratch else task.log[:-1]
@@ -114,12 +115,12 @@ def advance(task: Task) -> Outcome:
     assert hosted is not None
     engine = hosted.engine
     pending = task.log[wanted.index(hosted.seen) :]
-    for number, entry in enumerate(pending):
-        if number:
+    replayed = max(0, len(pending) - 1)
+    for entries in filter(None, (pending[:-1], pending[-1:])):  # what was missed counts as one batch
+        if replayed and entries[-1] is pending[-1]:
             engine.report()
-            replayed += 1
-        lookup = _lookup(task, entry.batch)
-        changes = Relevant.of(engine, task, entry)
+        lookup = _lookup(task, entries[-1].batch)
+        changes = Relevant.of(engine, task, entries)
         routed = len(changes.rows) + len(changes.demand)
         rebuilt = engine.outweighed(len(changes.rows) / REBUILD_AT)
         if rebuilt:
@@ -141,8 +142,8 @@ def advance(task: Task) -> Outcome:
     ENGINES[place] = hosted
     return Outcome(
         task.partition, routed, fetched, len(reported), file, not usable, replayed, len(engine.demanded),
-        sum(map(len, engine.loaded.values())), time.perf_counter() - started, snapshot,
-        rebuilt,
+        engine.size(), time.perf_counter() - started, snapshot,
+        rebuilt, sum(row[3] for row in reported),
     )  # fmt: skip
 
 
@@ -178,18 +179,23 @@ class Relevant:
     demand: list[tuple[str, str, bool]]  # query, parameters, does it begin
 
     @classmethod
-    def of(cls, engine: Engine, task: Task, entry: Entry) -> Relevant:
-        table = log_of(Path(task.store) / entry.path)
+    def of(cls, engine: Engine, task: Task, entries: Sequence[Entry]) -> Relevant:
+        """What some batches leave behind, of what concerns an engine."""
         rows: list[Row] = []
         demand: list[tuple[str, str, bool]] = []
         loaded = engine.loaded
-        for row in zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True):
-            known = loaded.get(row[0])
-            if known is not None:
-                if row[1] in known:
-                    rows.append(row)
-            elif row[0].startswith(DEMAND) and partition_of(row[1], task.partitions) == task.partition:
-                demand.append((row[0].removeprefix(DEMAND), row[1], row[4]))
+        for entry in entries:
+            table = log_of(Path(task.store) / entry.path)
+            for row in zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True):
+                known = loaded.get(row[0])
+                if known is not None:
+                    if row[1] in known:
+                        rows.append(row)
+                elif row[0].startswith(DEMAND) and partition_of(row[1], task.partitions) == task.partition:
+                    demand.append((row[0].removeprefix(DEMAND), row[1], row[4]))
+        if len(entries) > 1:  # the last change of each tuple counts
+            rows = list({row[:3]: row for row in rows}.values())
+            demand = list({change[:2]: change for change in demand}.values())
         return cls(rows, demand)
 
     def apply(self, engine: Engine) -> None:

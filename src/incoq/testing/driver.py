@@ -45,11 +45,12 @@ class Settings:
     max_failures: int = 1
     without: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    each: int = 0
 
     @property
     def per_program(self) -> int:
-        """Operations a program: about one program and a half for every three shapes."""
-        return max(40, min(600, round(1.6 * self.operations / max(1, self.shapes))))
+        """Operations a program: about one program and a half for every three shapes, unless told."""
+        return self.each or max(40, min(600, round(1.6 * self.operations / max(1, self.shapes))))
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Report:
     refused_messages: dict[str, str] = field(default_factory=dict)
     failures: list[Found] = field(default_factory=list)
     seconds: float = 0.0
+    next_seed: int = 0
 
     def render(self, with_forms: bool = False) -> str:
         """A summary; `with_forms` adds the share of programs that hold each form."""
@@ -136,9 +138,11 @@ def run(settings: Settings) -> Report:
         if found is not None:
             report.failures.append(found)
             if len(report.failures) >= settings.max_failures:
+                seed += 1
                 break
         seed += 1
     report.seconds = time.perf_counter() - start
+    report.next_seed = seed
     return report
 
 
@@ -180,7 +184,7 @@ def command(seed: int, settings: Settings) -> str:
     mode, strategy = setting_of(seed, settings)
     return (
         f"python -m incoq.testing.driver --replay {seed} --forms {settings.forms} --mode {mode}"
-        f" --strategy {strategy} --operations {settings.operations} --shapes {settings.shapes}"
+        f" --strategy {strategy} --each {settings.per_program}"
     )
 
 
@@ -190,22 +194,22 @@ class TimedOut(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Fail what takes too long (in the main thread of systems that have alarms)."""
+    """Fail what takes too many seconds of CPU (in the main thread of systems that have alarms)."""
 
     def stop(*_: Any) -> None:
         raise TimedOut(f"not done after {seconds} seconds")
 
     try:
-        previous = signal.signal(signal.SIGALRM, stop)
+        previous = signal.signal(signal.SIGPROF, stop)
     except (AttributeError, ValueError):
         yield
         return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 class Shrinker:
@@ -253,7 +257,9 @@ class Shrinker:
             if smaller.queries and self.fails(smaller, sequence):
                 made = smaller
         for q in made.queries:
-            for change in ({"keep": ""}, {"demand": ()}):
+            # Demands and releases name the demand parameters: without them they would mean something else.
+            named = any(op.kind in ("demand", "release") and op.name == q.name for op in sequence)
+            for change in ({"keep": ""}, {} if named else {"demand": ()}):
                 smaller = replace(
                     made,
                     queries=tuple(replace(x, **change) if x.name == q.name else x for x in made.queries),
@@ -309,6 +315,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--mode", choices=(*MODES, "uncompiled"), default="")
     parser.add_argument("--strategy", choices=STRATEGIES, default="")
     parser.add_argument("--forms", choices=("core", "all"), default="core")
+    parser.add_argument("--each", type=int, default=0, metavar="N", help="operations a program")
     parser.add_argument("--max-failures", type=int, default=1)
     parser.add_argument("--without", action="append", default=[], metavar="FORM", help="leave out a form")
     parser.add_argument("--only", action="append", default=[], metavar="FORM", help="programs with a form")
@@ -318,7 +325,7 @@ def main(arguments: list[str] | None = None) -> int:
     settings = Settings(
         options.operations, options.shapes, options.seed, options.budget_seconds, options.mode,
         options.strategy, options.forms, options.max_failures, tuple(options.without),
-        tuple(options.only),
+        tuple(options.only), options.each,
     )  # fmt: skip
     if options.replay is not None:
         report = Report()

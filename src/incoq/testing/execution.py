@@ -19,6 +19,7 @@ from incoq.testing import oracle
 from incoq.testing.random_operations import Op, Ref
 from incoq.testing.random_programs import Program
 from incoq.testing.random_queries import FIELDS, QuerySpec
+from incoq.testing.undefined_names import undefined_names
 from incoq.testing.update_forms import SHRINKING, Update
 
 EVALUATE_EVERY = 16
@@ -116,6 +117,7 @@ class Execution:
         self.step_number = 0
         self.kept: tuple[Any, frozenset[Any]] | None = None
         self.last: dict[tuple[str, tuple[Any, ...]], Any] = {}
+        self.copies: dict[int, tuple[Any, Any]] = {}  # of what the last update changes, as it must be then
         self.updates = {u.name: u for u in program.updates}
         text = program.text
         self.plain = load(text, "plain")
@@ -127,25 +129,40 @@ class Execution:
             self.live, self.checker = self.load_compiled(text, mode, strategy)
         helpers = {k: self.plain[k] for k in ("odd", "number", "pair")}
         if program.with_global:
-            self.plain["R"] = self.live["R"]
+            self.plain.update((k, self.live[k]) for k in ("R", "T") if k in self.live)
         try:
             references = oracle.build(text, {**self.live, **helpers})
         except oracle.NotWellFormed as error:
             raise Refused("not well-formed", str(error)) from None
         self.asked = {q.name: Asked(q, references[q.name]) for q in program.queries}
+        self.live.update({f"seen_{name}": self.seen(asked) for name, asked in self.asked.items()})
         self.evaluate = self.evaluator()
+
+    def seen(self, asked: Asked) -> Callable[..., None]:
+        """What a program calls with an answer in the middle of an update: it must be right there and then."""
+
+        def check(answer: Any, *args: Any) -> None:
+            expected = set(asked.reference.bag(*args))
+            if set(map(without_nan, answer)) != set(map(without_nan, expected)):
+                raise Failure(
+                    "answer", f"{asked.spec.name}{show(args)} is {show(answer)}, not {show(expected)}"
+                )
+
+        return check
 
     def load_compiled(self, text: str, mode: str, strategy: str) -> tuple[dict[str, Any], Any]:
         """Compile the text and execute what came out."""
         try:
-            compiled, code = compile_once(text, mode, strategy)
+            compiled, code = self.compile(text, mode, strategy)
         except Exception as error:
             refuse(error)
             raise Failure("compiler crash", f"{type(error).__name__}: {error}") from error
         try:
-            live = load(code, "compiled")
+            live = self.load_code(code)
         except Exception as error:
             raise Failure("load", f"{type(error).__name__}: {error}\n{code}") from error
+        if undefined := undefined_names(code):
+            raise Failure("undefined names", ", ".join(sorted(undefined)))
         try:
             verify = importlib.import_module("incoq.verify")
             checker = verify.Checker(compiled, live, sets=self.sets, objects=self.objects)
@@ -153,6 +170,14 @@ class Execution:
             checker = None
         self.extra_space = getattr(compiled, "extra_space", None) if mode == "filtered" else None
         return live, checker
+
+    def compile(self, text: str, mode: str, strategy: str) -> tuple[Any, str]:
+        """The compiled program and its code."""
+        return compile_once(text, mode, strategy)
+
+    def load_code(self, code: str) -> dict[str, Any]:
+        """Execute the compiled code."""
+        return load(code, "compiled")
 
     def evaluator(self) -> Callable[..., Any] | None:
         """The package's own straightforward evaluator."""
@@ -335,7 +360,7 @@ class Execution:
                 refuse(error)
                 raise Failure("exception", f"{op} raised {type(error).__name__}: {error}") from error
             return
-        copies: dict[int, tuple[Any, Any]] = {}
+        copies = self.copies = {}
         for kind, arg in zip(update.args, args, strict=True):
             if kind[0] == "O":
                 if isinstance(arg, (set, list, dict)):
@@ -549,7 +574,7 @@ def same_content(real: Any, copy: Any) -> bool:
         return (
             isinstance(real, dict)
             and list(real) == list(copy)
-            and all(real[k] is copy[k] or (type(copy[k]) is float and real[k] == copy[k]) for k in copy)
+            and all(oracle.same_key(real[k], copy[k]) for k in copy)
         )
     return isinstance(real, set) and set(real) == copy
 

@@ -107,7 +107,7 @@ def build(text: str, scope: dict[str, Any]) -> dict[str, OracleQuery]:
     namespace = {k: v for k, v in namespace.items() if k not in names}
     queries: dict[str, OracleQuery] = {}
     for node in found:
-        translator = Translator(node.name, names, methods)
+        translator = Translator(node.name, names, methods, namespace)
         params = tuple(arg.arg for arg in node.args.args)
         body = node.body[-1]
         assert isinstance(body, ast.Return) and body.value is not None
@@ -148,8 +148,11 @@ def names_in(node: ast.AST) -> set[str]:
 class Translator:
     """Writes one function for every comprehension of a query, as lines of Python."""
 
-    def __init__(self, name: str, queries: Collection[str], methods: Collection[str]) -> None:
+    def __init__(
+        self, name: str, queries: Collection[str], methods: Collection[str], known: Collection[str]
+    ) -> None:
         self.name = name
+        self.known = known
         self.queries = queries
         self.methods = methods
         self.lines: list[str] = []
@@ -179,9 +182,9 @@ class Translator:
         variables = {
             n.id
             for target, _, is_for in memberships
-            if is_for or isinstance(target, ast.Tuple)
+            if is_for or isinstance(target, (ast.Tuple, ast.Name))
             for n in ast.walk(target)
-            if isinstance(n, ast.Name)
+            if isinstance(n, ast.Name) and n.id not in self.known
         }
         variables.discard("_")
         name = self.fresh(f"inner_{self.name}")

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from incoq.testing.random_queries import FIELDS, HELPERS, QueryMaker, QuerySpec
+from incoq.testing.random_queries import FIELDS, HELPERS, SECOND_GLOBAL, QueryMaker, QuerySpec
 from incoq.testing.update_forms import (
+    BATCH_UPDATES,
     FIELD_UPDATES,
     FIELD_UPDATES_ALL,
     LIST_FIELD_UPDATES,
@@ -21,6 +22,8 @@ from incoq.testing.update_forms import (
     SET_UPDATES_ALL,
     Update,
 )
+
+BATCHES = 60_000_000  # seeds from here on have batches; what earlier ones give stays as it was
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,11 @@ class Program:
     @property
     def text(self) -> str:
         """The module."""
-        incoq = "from incoq import Set, lru, query\n" if any("lru" in q.keep for q in self.queries) else ""
-        parts = [incoq or "from incoq import Set, query\n"]
+        names = ["lru"] if any("lru" in q.keep for q in self.queries) else []
+        names += ["batch"] if any("with batch()" in u.text for u in self.updates) else []
+        parts = [f"from incoq import {', '.join(['Set', *sorted(names), 'query'])}\n"]
         if self.with_global:
-            parts.append("R = Set()\n")
+            parts.append("R = Set()\n" + ("T = set()\n" if self.seed >= SECOND_GLOBAL else ""))
         parts.append(self.helpers)
         methods = "".join("\n" + _indent(q.text) for q in self.queries if q.method)
         body = list(self.class_lines)
@@ -140,15 +144,42 @@ class Maker(QueryMaker):
             made.append(
                 Update("drop_r", "def drop_r(x):\n    R.discard(x)\n", ("e",), "global discard", shadow=False)
             )
+        if self.with_global and self.seed >= SECOND_GLOBAL:
+            made.append(Update("add_t", "def add_t(x):\n    T.add(x)\n", ("e",), "global add", shadow=False))
+            drop = "def drop_t(x):\n    T.discard(x)\n"
+            made.append(Update("drop_t", drop, ("e",), "global discard", shadow=False))
         if rng.random() < 0.2:
             f = rng.choice(self.fields)
             text = f"def set_all(s, v):\n    for x in s:\n        x.{f} = v\n"
             made.append(Update("set_all", text, ("S", f"v{f}"), "assign in a loop", shadow=False))
         for q in self.made:
             made += self.uses(q)
+        if self.all and self.seed >= BATCHES and rng.random() < 0.3:
+            for name, text, args in rng.sample(BATCH_UPDATES, 3):
+                f, g = rng.choice(self.fields), rng.choice(self.fields)
+                text = text.replace("{f}", f).replace("{g}", g)
+                made.append(
+                    Update(name.replace("{f}", f), text, tuple(a.replace("{f}", f) for a in args), name)
+                )
+            made += [u for q in self.made for u in self.asked_in_a_batch(q)]
         for update in made:
             self.forms.add(f"update: {update.form}")
         return tuple(made)
+
+    def asked_in_a_batch(self, q: QuerySpec) -> Iterator[Update]:
+        """A function that asks between the updates of a batch."""
+        if q.wrap != "{%s}" or q.method:
+            return
+        f, params = self.rng.choice(self.fields), ", ".join(q.params)
+        ask = f"seen_{q.name}({q.name}({params}), {params})"
+        inside = ("s.add(x)", ask, "s.discard(x)", f"o.{f} = v", ask, "s.add(x)")
+        text = (
+            f"def seen_{q.name}(answer, {params}):\n    pass\n\n\n"  # the execution puts a check in its place
+        )
+        text += f"def batch_{q.name}(s, o, x, v, {params}):\n    with batch():\n"
+        text += "".join(f"        {line}\n" for line in inside)
+        args = ("S", "O", "e", f"v{f}", "q")
+        yield Update(f"batch_{q.name}", text, args, "ask in a batch", shadow=False, use=q.name)
 
     def uses(self, q: QuerySpec) -> Iterator[Update]:
         """Functions that use a query's answer: where it escapes, where it does not, where it changes."""

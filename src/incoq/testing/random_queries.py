@@ -16,6 +16,7 @@ from typing import Any
 from incoq.testing import oracle
 
 FIELDS = ("a", "b", "c", "d")
+SECOND_GLOBAL = 50_000_000  # programs of earlier seeds stay as they were
 
 HELPERS = """\
 def odd(x):
@@ -138,7 +139,8 @@ class QueryMaker:
     def liveliness(self, made: QuerySpec) -> int:
         """In how many of 15 random cases the query has an answer that is not empty."""
         rng = self.rng
-        scope: dict[str, Any] = {"R": Cell()}
+        scope: dict[str, Any] = {"R": Cell(), "T": Cell()}
+        relations = [scope["R"], scope["T"]] if self.seed >= SECOND_GLOBAL else [scope["R"]]
         exec(HELPERS, scope)
         text = "\n".join(q.text for q in (*self.made, made))
         try:
@@ -167,7 +169,7 @@ class QueryMaker:
             for thing in objects:
                 for f in self.fields:
                     setattr(thing, f, pick(self.habits[f]))
-            for cell in (*sets, scope["R"]):
+            for cell in (*sets, *relations):
                 for _ in range(3):
                     cell.add(
                         pick(
@@ -322,7 +324,8 @@ class QueryMaker:
     def source(self, scope: dict[str, str]) -> str:
         """A selector that mostly holds a set."""
         if self.with_global and self.chance(0.25, "global relation"):
-            return "R"
+            second = self.seed >= SECOND_GLOBAL and len(self.forms) % 3 == 0
+            return "T" if second else "R"
         return self.selector(
             scope, "list" if self.with_lists and self.rng.random() < 0.6 else "set", source=True
         )

@@ -31,7 +31,7 @@ from incoq.spark.deployment import deploy_source
 from incoq.spark.pipeline import Pipeline, Runner
 from incoq.spark.results import result_lines
 from incoq.spark.session import in_process
-from incoq.spark.store import Store
+from incoq.spark.store import NoJoins, Store
 from incoq.spark.values import as_key, shown
 from incoq.testing.random_programs import program as random_program
 
@@ -389,9 +389,19 @@ class Difference(AssertionError):  # noqa: N818  # what was found, not what went
 
 
 def run_shape(
-    shape: Shape, batches: int, partitions: int, seed: int, folder: Path, run: Runner = in_process
+    shape: Shape,
+    batches: int,
+    partitions: int,
+    seed: int,
+    folder: Path,
+    run: Runner = in_process,
+    spark: Any = None,
+    by_joins: float = 0.0,
 ) -> str:
-    """Stream random batches through a pipeline; what came of it: ok, or why the shape was left out."""
+    """Stream random batches through a pipeline; what came of it: ok, or why the shape was left out.
+
+    With a session, `by_joins` of the batches are answered by joins of DataFrames, the others by engines.
+    """
     try:
         deployment = deploy_source(shape.text, shape.name)
         world = World(shape.text)
@@ -402,7 +412,7 @@ def run_shape(
     store = Store(folder / f"store-{seed}")
     store.path.mkdir(parents=True)
     store.deploy(deployment)
-    pipeline = Pipeline(store, run, snapshot_every=3)
+    pipeline = Pipeline(store, run, snapshot_every=3, joins=_joins(spark, store) if by_joins else None)
     pipeline.init(partitions)
     told: list[str] = []
     for number in range(batches):
@@ -412,8 +422,12 @@ def run_shape(
             for event in events:
                 world.apply(*event)
             expected = world.answers()
+            if by_joins:
+                pipeline.road = "joins" if rng.random() < by_joins else "engines"
             with _starting_anew(rng.random() < 0.3):
                 pipeline.run_batch(stream.lines(events), f"batch {number}")
+        except NoJoins:
+            raise
         except IncoqError as error:
             return f"refused while running: {error}"[:100]
         except Exception as error:
@@ -430,6 +444,12 @@ def run_shape(
         if rng.random() < 0.1:
             pipeline.compact(keep_feed=rng.choice((0, 2, 100)))
     return "ok"
+
+
+def _joins(spark: Any, store: Store) -> Any:
+    from incoq.spark.recompute import by_joins
+
+    return by_joins(spark, store)
 
 
 def _story(shape: Shape, seed: int, partitions: int, batch: int, reason: str, told: list[str]) -> str:
@@ -464,13 +484,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--partitions", default="1,2,8")
     parser.add_argument("--budget", type=float, default=0, metavar="SECONDS", help="stop after this time")
     parser.add_argument("--spark", metavar="MASTER", help="run the tasks on this Spark, local[2] say")
+    parser.add_argument(
+        "--joins", type=float, default=0.0, metavar="SHARE",
+        help="with --spark: this share of the batches is answered by joins of DataFrames",
+    )  # fmt: skip
     chosen = parser.parse_args(arguments)
+    if chosen.joins and not chosen.spark:
+        parser.error("--joins needs --spark")
     counts = [int(p) for p in chosen.partitions.split(",")]
     run: Runner = in_process
+    spark: Any = None
     if chosen.spark:
         from incoq.spark.session import runner, session
 
-        run = runner(session("incoq streams", chosen.spark))
+        spark = session("incoq streams", chosen.spark)
+        run = runner(spark)
     started, outcomes = time.monotonic(), list[str]()
     each = chosen.each or max(1, -(-chosen.batches // chosen.shapes))
     for number, shape in enumerate(shapes(chosen.shapes, chosen.seed)):
@@ -480,8 +508,9 @@ def main(arguments: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 outcome = run_shape(
-                    shape, each, counts[number % len(counts)], chosen.seed * 1000 + number, Path(folder), run
-                )
+                    shape, each, counts[number % len(counts)], chosen.seed * 1000 + number, Path(folder), run,
+                    spark, chosen.joins,
+                )  # fmt: skip
             except Difference as difference:
                 print(difference)
                 return 1

@@ -70,6 +70,39 @@ FIELD_UPDATES_ALL: tuple[Form, ...] = (
     ("nested_{f}", "def nested_{f}(o, v):\n    (o.{f}, [o.{g}, x]) = v, [v, 0]\n", ("O", "v{f}")),
 )
 
+BATCH_UPDATES: tuple[Form, ...] = (
+    (
+        "batch_{f}",
+        "def batch_{f}(o, p, v, s, x):\n    with batch():\n        o.{f} = v\n        s.add(x)\n"
+        "        p.{f} = o.{g}\n        o.{f} = 1\n        o.{f} = v\n        s.discard(x)\n",
+        ("O", "O", "v{f}", "S", "e"),
+    ),
+    (
+        "batch_back_{f}",
+        "def batch_back_{f}(o, v):\n    with batch():\n        old = o.{f}\n        o.{f} = v\n"
+        "        del o.{f}\n        o.{f} = old\n",
+        ("O", "v{f}"),
+    ),
+    (
+        "batch_in_batch_{f}",
+        "def batch_in_batch_{f}(s, o, x, y, v):\n    with batch():\n        s.add(x)\n"
+        "        with batch():\n            o.{f} = v\n        s.discard(y)\n        del o.{f}\n",
+        ("S", "O", "e", "e", "v{f}"),
+    ),
+    (
+        "batch_sets",
+        "def batch_sets(s, t, x, y):\n    with batch():\n        s.add(x)\n        t.discard(x)\n"
+        "        s |= t\n        t.add(y)\n        s.discard(x)\n",
+        ("S", "S", "e", "e"),
+    ),
+    (
+        "batch_clear",
+        "def batch_clear(s, x):\n    with batch():\n        xs = list(s)\n        s.clear()\n"
+        "        s.update(xs)\n        s.add(x)\n",
+        ("S", "e"),
+    ),
+)
+
 SET_UPDATES: tuple[Form, ...] = (
     ("remove", "def remove(s, x):\n    s.remove(x)\n", ("S", "e")),
     ("pop", "def pop(s):\n    return s.pop()\n", ("S",)),

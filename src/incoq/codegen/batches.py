@@ -1,0 +1,117 @@
+"""Maintain what a batch of updates comes to (`with incoq.batch():`), embedded into programs as source.
+
+Before:    u.loc = "NYC"; u.loc = "Rome"; group.add(u); group.discard(u)       maintained four times
+After:     at the end of the batch u.loc is given its first value, unmaintained, and then "Rome"; the group
+           is as it was, so it is left alone
+Invariant: while updates wait, what is maintained is right for the values noted here in place of those that
+           the objects have; asking a query settles what waits, so that no answer is ever out of date
+Cost:      a note for each update, then one maintained update for each field and element that did change
+
+Fields and sets wait; what changes a list or a dict first settles what waits, and is maintained at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incoq.codegen.prelude import MISSING, forget, set_add, set_discard, stored
+
+
+def own_value(o: Any, field: str) -> Any:
+    """The value that the object itself has, not its class."""
+    own = getattr(o, "__dict__", None)
+    if own is None or field not in own:
+        slot = getattr(o.__class__, field, None)
+        return getattr(o, field, MISSING) if hasattr(slot, "__set__") else MISSING
+    return own[field]
+
+
+def give(o: Any, field: str, value: Any) -> None:
+    """Set or delete a field, unmaintained."""
+    if value is not MISSING:
+        setattr(o, field, value)
+    elif own_value(o, field) is not MISSING:
+        delattr(o, field)
+
+
+def hold(s: Any, x: Any, is_there: bool) -> None:
+    """Add or discard an element, unmaintained."""
+    (set_add if is_there else set_discard)(s, x)
+
+
+class Batch:
+    """What updates wait, and what each field and element was before them."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.is_open = False
+        self.setters: dict[str, Any] = {}
+        self.deleters: dict[str, Any] = {}
+        self.fields: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.sets: dict[int, tuple[Any, dict[Any, Any]]] = {}
+
+    def __call__(self) -> Batch:
+        return self
+
+    def __enter__(self) -> None:
+        self.depth += 1
+        self.is_open = True
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.is_open = False
+            self.settle()
+
+    def note_field(self, o: Any, field: str) -> None:
+        """A field is about to change."""
+        key = (id(o), field)
+        if key not in self.fields:
+            self.fields[key] = (o, field, own_value(o, field))
+
+    def note_element(self, s: Any, x: Any) -> None:
+        """An element is about to enter or leave a set."""
+        if id(s) not in self.sets:
+            self.sets[id(s)] = (s, {})
+        before = self.sets[id(s)][1]
+        if x not in before:
+            before[x] = stored(s, x) if x in s else MISSING
+
+    def settle(self) -> None:
+        """Go back to what was noted, then make the changes that are left, maintained."""
+        fields, sets = list(self.fields.values()), list(self.sets.values())
+        self.fields, self.sets = {}, {}
+        changed = [(o, field, old, own_value(o, field)) for o, field, old in fields]
+        changed = [change for change in changed if change[2] is not change[3]]
+        moved: list[tuple[Any, Any, bool]] = []
+        for s, before in sets:
+            for x, old in before.items():
+                now = stored(s, x) if x in s else MISSING
+                if now is not old:
+                    moved += [(s, old, False)] if old is not MISSING else []
+                    moved += [(s, now, True)] if now is not MISSING else []
+        was_open, self.is_open = self.is_open, False
+        try:
+            for o, field, old, _ in changed:
+                give(o, field, old)
+            for s, x, is_there in reversed(moved):
+                hold(s, x, not is_there)
+            for s, x, is_there in moved:
+                (s.add if is_there else s.discard)(x)
+            for o, field, _, new in changed:
+                if new is MISSING:
+                    self.deleters[field](o)
+                else:
+                    self.setters[field](new, o)
+        except BaseException:
+            for o, field, _, new in changed:
+                give(o, field, new)
+            for s, x, is_there in moved:
+                hold(s, x, is_there)
+            forget(*(o for o, _, _, _ in changed), *(s for s, _, _ in moved))
+            raise
+        finally:
+            self.is_open = was_open
+
+
+batch = Batch()

@@ -1,0 +1,116 @@
+"""Merge maintenance blocks that begin with the same tests.
+
+Before:    if isinstance(x, tuple) and len(x) == 2:     After:    if isinstance(x, tuple) and len(x) == 2:
+               p = x[0]                                               p = x[0]
+               d = x[1]                                               d = x[1]
+               A                                                      A
+           if isinstance(x, tuple) and len(x) == 2:                   B
+               p = x[0]
+               d = x[1]
+               B
+Invariant: what is tested and read again is the same as before: it depends on names that nothing between
+           assigns, and on nothing that maintenance changes
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from incoq.codegen.quote import commented
+from incoq.ir.expressions import names_in
+
+_BUILTINS = frozenset({"isinstance", "len", "bool", "set", "list"})
+_METHODS = frozenset({"add", "discard", "get", "setdefault", "pop", "append"})
+
+
+def merge_blocks(statements: list[ast.stmt], quiet: Collection[str] = ()) -> list[ast.stmt]:
+    """The same statements, neighbours with the same test made one; functions that are `quiet` change nothing
+    that is maintained."""
+    merged: list[ast.stmt] = []
+    for statement in statements:
+        before = merged[-1] if merged else None
+        if isinstance(before, ast.If) and isinstance(statement, ast.If) and _merges(before, statement, quiet):
+            before.body = merge_blocks([*before.body, *_without_prefix(before.body, statement)], quiet)
+        else:
+            merged.append(statement)
+    return merged
+
+
+def _merges(first: ast.If, second: ast.If, quiet: Collection[str]) -> bool:
+    if first.orelse or second.orelse or ast.dump(first.test) != ast.dump(second.test):
+        return False
+    tags = any(isinstance(part, ast.Name) for part in _parts(first.test))
+    if tags and not all(_is_quiet(node, quiet) for statement in first.body for node in ast.walk(statement)):
+        return False
+    return _is_steady(first.test) and not names_in(first.test) & set(_assigned(first.body))
+
+
+def _parts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) else [test]
+
+
+def _is_quiet(node: ast.AST, quiet: Collection[str]) -> bool:
+    """Does a call, if it is one, change at most the structure that it is a method of?"""
+    match node:
+        case ast.Call(func=ast.Name(id=function)):
+            return function in quiet or function in _BUILTINS
+        case ast.Call(func=ast.Attribute(attr=method)):
+            return method in _METHODS
+        case ast.Call():
+            return False
+    return True
+
+
+def _is_steady(test: ast.expr) -> bool:
+    """Does a test look at names and the shape of tuples alone, or whether a fixed set is tagged?"""
+    match test:
+        case ast.Name():
+            return True
+        case ast.BoolOp(values=values):
+            return all(map(_is_steady, values))
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() | ast.IsNot()], comparators=[right]):
+            return _is_shape(left) and _is_shape(right)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(), ast.Name(id="tuple")]):
+            return True
+    return False
+
+
+def _is_shape(node: ast.expr) -> bool:
+    match node:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name()]):
+            return True
+    return False
+
+
+def _without_prefix(before: list[ast.stmt], block: ast.If) -> list[ast.stmt]:
+    """A block's statements without the readings that the block before has done already."""
+    rest = list(block.body)
+    done: list[str] = []
+    later = before
+    while rest and later and _is_reading(rest[0]) and ast.dump(rest[0]) == ast.dump(later[0]):
+        done += _assigned(rest[:1])
+        rest, later = rest[1:], later[1:]
+    if set(done) & set(_assigned(later)):
+        rest = list(block.body)
+    return commented(rest, *getattr(block, "comments", ()))
+
+
+def _is_reading(statement: ast.stmt) -> bool:
+    """`p = x[0]`"""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name()], value=ast.Subscript(value=ast.Name(), slice=ast.Constant(value=int()))
+        ):
+            return True
+    return False
+
+
+def _assigned(statements: list[ast.stmt]) -> Iterator[str]:
+    """The names that statements bind."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id

@@ -1,0 +1,152 @@
+"""The base relations of a store as DataFrames, as of some batch: columns o, k and x, with the log laid over.
+
+Where few owners are wanted, tasks look them up by the index of the base, so that what is read does not grow
+with it; where many are, the relation is scanned and the log is joined to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from incoq.spark.hosting import DEMAND, ITEM, MEMBER
+from incoq.spark.lookup import Lookup, log_of
+from incoq.spark.store import Manifest, Store
+from incoq.spark.values import as_key, from_text
+
+SCHEMA = "o string, k string, x string"
+_ROWS = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
+LOOKED_UP = 50_000  # owners; more of them are found by a scan
+
+
+class Relations:
+    """What a manifest names, for DataFrames."""
+
+    def __init__(self, spark: Any, store: Store, manifest: Manifest) -> None:
+        self.spark, self.store, self.manifest = spark, store, manifest
+        self.logs = tuple(store.path / entry.path for entry in manifest.log)
+
+    def demand(self, query: str) -> list[str]:
+        """The demanded combinations of a query: JSON of lists."""
+        lookup = Lookup(self.store.path, self.manifest.base, self.manifest.log)
+        return [params for _, params in lookup.demand([query])]
+
+    def has(self, relation: str) -> bool:
+        """May the relation hold anything?"""
+        return bool(self._files(relation)) or any(_has(path, relation) for path in self.logs)
+
+    def may_hold_tuples(self, relation: str, column: str) -> bool:
+        """May a column of a relation hold a tuple? False is certain."""
+        return any(_tuples_in_file(path, column) for path in self._files(relation)) or any(
+            _tuples_in_log(path, relation, column) for path in self.logs
+        )
+
+    def rows(self, relation: str, owners: Sequence[str] | None = None) -> Any:
+        """A relation, or what it says of some owners."""
+        if owners is None:
+            return self._scanned(relation)
+        slices = max(1, min(self.spark.sparkContext.defaultParallelism, len(owners)))
+        place, base, log = self.store.path, self.manifest.base, self.manifest.log
+        wanted = sorted(owners)
+        size = -(-len(wanted) // slices)
+
+        def look_up(tables: Iterator[Any]) -> Iterator[Any]:
+            for table in tables:
+                for number in table.column(0).to_pylist():
+                    lookup = Lookup(place, base, log)
+                    found = lookup.rows(relation, wanted[number * size : (number + 1) * size])
+                    columns = [[row[n] for row in found] for n in (1, 2, 3)]
+                    yield pa.RecordBatch.from_arrays(
+                        [pa.array(c, pa.string()) for c in columns], schema=_ROWS
+                    )
+
+        return self.spark.range(0, slices, 1, slices).mapInArrow(look_up, SCHEMA)
+
+    def members(self, owners: Sequence[str] | None = None) -> Any:
+        """Elements of sets and keys of dicts: o and the text x; what only says that o is a set has no x."""
+        from pyspark.sql import functions as f
+
+        rows = self.rows(MEMBER, owners)
+        text = f.when(f.col("k") != "", f.coalesce("x", "k"))
+        found = rows.select("o", "k", text.alias("x"))
+        if self.has(ITEM):
+            keys = self.rows(ITEM, owners).select("o", "k", f.when(f.col("k") != "", f.col("k")).alias("x"))
+            found = found.unionByName(keys).groupBy("o", "k").agg(f.min("x").alias("x"))
+        return found
+
+    def _files(self, relation: str) -> list[Path]:
+        return sorted((self.store.path / self.manifest.base.path / f"rel={relation}").glob("part-*.parquet"))
+
+    def _scanned(self, relation: str) -> Any:
+        from pyspark.sql import functions as f
+
+        files = self._files(relation)
+        frame = (
+            self.spark.read.schema(SCHEMA).parquet(*map(str, files))
+            if files
+            else self.spark.createDataFrame([], SCHEMA)
+        )
+        changes = _last_rows(self.logs, relation)
+        if changes is not None:
+            log = self.spark.createDataFrame(changes)
+            gone = f.broadcast(log.select("o", "k"))
+            frame = frame.join(gone, ["o", "k"], "left_anti").unionByName(log.where("p").drop("p"))
+        return frame
+
+
+def demand_texts(params: str) -> list[str]:
+    """The values of a demanded combination as texts."""
+    return [as_key(value) for value in from_text("j" + params)]
+
+
+def _last_rows(log: Sequence[Path], relation: str) -> Any:
+    """What the log leaves behind of a relation, as an Arrow table (o, k, x, p); None: nothing."""
+    found: dict[tuple[str, str], tuple[str | None, bool]] = {}
+    for path in log:
+        if _has(path, relation):
+            table = log_of(path)
+            table = table.filter(pc.equal(table["rel"], relation))
+            for o, k, x, p in zip(*(table[c].to_pylist() for c in ("o", "k", "x", "p")), strict=True):
+                found[o, k] = (x, p)
+    if not found:
+        return None
+    columns = [[o for o, _ in found], [k for _, k in found], *map(list, zip(*found.values(), strict=True))]
+    schema = pa.schema([*_ROWS, ("p", pa.bool_())])
+    return pa.table(columns, schema=schema)
+
+
+@lru_cache(maxsize=4096)
+def _has(path: Path, relation: str) -> bool:
+    return bool(pc.any(pc.equal(log_of(path)["rel"], relation)).as_py())
+
+
+@lru_cache(maxsize=4096)
+def _tuples_in_log(path: Path, relation: str, column: str) -> bool:
+    table = log_of(path)
+    of_it = table.filter(pc.equal(table["rel"], relation))
+    return bool(pc.any(pc.starts_with(of_it[column], "j[")).as_py())
+
+
+@lru_cache(maxsize=4096)
+def _tuples_in_file(path: Path, column: str) -> bool:
+    """By the bounds of its row groups: a text of a tuple begins with `j[`."""
+    metadata = pq.read_metadata(path)
+    names = [metadata.schema.column(n).name for n in range(metadata.num_columns)]
+    for group in range(metadata.num_row_groups):
+        bounds = metadata.row_group(group).column(names.index(column)).statistics
+        if bounds is None or not bounds.has_min_max:
+            if bounds is None or bounds.null_count != metadata.row_group(group).num_rows:
+                return True
+            continue
+        if bounds.min < "j\\" and bounds.max >= "j[":
+            return True
+    return False
+
+
+__all__ = ["DEMAND", "LOOKED_UP", "Relations", "demand_texts"]

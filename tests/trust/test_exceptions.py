@@ -1,0 +1,27 @@
+"""A small share of the gate of exceptions."""
+
+from __future__ import annotations
+
+import pytest
+
+from incoq.codegen import prelude
+from incoq.errors import SKIPPED
+from trust.exceptions import Injector, interrupt, setting
+
+
+@pytest.mark.parametrize("number", [900_001, 900_003, 900_012, 900_013, 900_019, 900_026])
+def test_an_exception_at_any_statement_leaves_every_invariant_true(number: int) -> None:
+    found, raised_at = interrupt(number, *setting(number), count=150, each=1)
+    assert not found
+    assert len(raised_at) > 40
+
+
+def test_points_stand_before_every_statement_but_those_that_an_exception_leads_to() -> None:
+    injector = Injector()
+    code = "def f():\n    try:\n        a()\n    except E:\n        forget()\n        raise\n    return 1\n"
+    injector.instrument(code)
+    assert len(injector.functions) == 3
+
+
+def test_compiled_and_uncompiled_programs_skip_the_same_exceptions() -> None:
+    assert prelude.SKIPPED == SKIPPED

@@ -1,0 +1,43 @@
+"""A small share of the gate of plans, and the choice of join orders itself."""
+
+from __future__ import annotations
+
+from incoq import compile_source
+from incoq.planning.find_covers import Problem, find_covers, legal_orders
+from trust.plans import OneByOne, Tally, try_all
+
+RUNNING = """
+from incoq import Set, query
+@query
+def q(celeb, group):
+    return {u.email for u in celeb.followers if u in group}
+"""
+
+
+def test_a_program_answers_the_same_under_every_plan() -> None:
+    tally = Tally()
+    assert try_all(700_000, tally, orders=2)
+    assert not tally.failures
+    assert tally.counts["plan"] >= 17
+    assert tally.counts["order"] >= 4
+
+
+def test_a_given_order_is_followed() -> None:
+    seen: list[tuple[Problem, tuple[int, ...]]] = []
+
+    def last(problem: Problem) -> tuple[int, ...]:
+        order = list(legal_orders(problem))[-1]
+        seen.append((problem, order))
+        return order
+
+    compiled = compile_source(RUNNING, orders=last)
+    result = compiled.plan.result_of("q")
+    followed = {tuple(s.clause for s in block.covers.best.steps) for block in result.blocks}
+    assert followed <= {order for _, order in seen}
+    assert any(find_covers(p).best != find_covers(p, order).best for p, order in seen)
+
+
+def test_every_legal_order_covers_all_clauses_once() -> None:
+    first = OneByOne(0)
+    compile_source(RUNNING, orders=first)
+    assert first.most > 1

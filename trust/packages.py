@@ -1,0 +1,219 @@
+"""Other people's code: popular packages, compiled whole with `--all`, pass or fail their own tests as before.
+
+The sdist of each package is fetched by pip into `.trust/packages`, with the requirements of its tests in an
+environment of its own. Its tests run on the original and on what `incoq compile PACKAGE --all` wrote, in both
+modes; a test that ends differently is a failure, unless it also ends differently from one run of the
+original to the next.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import venv
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trust.outcome import Outcome
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACE = ROOT / ".trust" / "packages"
+PYTHON = PLACE / "venv" / "bin" / "python"
+MODES = ("filtered", "incremental")
+SECONDS = 900  # for one run of the tests of a package
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of the index, where it stands in its sdist, and its tests."""
+
+    name: str
+    version: str
+    source: str
+    tests: str
+    needs: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> Path:
+        """Where the sdist is unpacked."""
+        return PLACE / "sdist" / f"{self.name}-{self.version}"
+
+
+PACKAGES = (
+    Package("tinydb", "4.9.0", "tinydb", "tests", ("pyyaml",), ("-o", "addopts=")),
+    Package("resolvelib", "1.2.1", "src/resolvelib", "tests", ("packaging",)),
+    Package("toolz", "1.2.0", "toolz", "toolz/tests"),
+    Package("pyflakes", "4.1.0", "pyflakes", "pyflakes/test"),
+    Package("packaging", "26.3", "src/packaging", "tests", ("hypothesis", "pretend", "tomli_w")),
+    Package("marshmallow", "4.4.0", "src/marshmallow", "tests", ("simplejson",)),
+    Package("parso", "0.8.7", "parso", "test"),
+    Package("lark", "1.3.1", "lark", "tests"),
+    Package("isort", "9.0.2", "isort", "tests/unit", ("hypothesis", "black", "colorama", "natsort")),
+    Package("pyparsing", "3.3.3", "pyparsing", "tests", ("railroad-diagrams", "jinja2")),
+    Package("networkx", "3.6.1", "networkx", "networkx"),
+)
+
+
+@dataclass
+class Ran:
+    """What became of one package in one mode."""
+
+    package: Package
+    mode: str
+    taken: int = 0
+    left: Counter[str] = field(default_factory=Counter)
+    tests: int = 0
+    seconds: float = 0.0
+    plain_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    refused: str = ""
+    differ: list[str] = field(default_factory=list)
+
+    def row(self) -> tuple[str, ...]:
+        """Its row of the table."""
+        codes = ", ".join(f"{code} {count}" for code, count in sorted(self.left.items()))
+        ratio = f"{self.seconds / self.plain_seconds:.2f}" if self.plain_seconds else "-"
+        found = self.taken + sum(self.left.values())
+        return (
+            f"{self.package.name} {self.package.version}", self.mode, str(found), str(self.taken),
+            codes or "-", f"{self.tests:,}", ratio, self.refused or f"{len(self.differ)}",
+        )  # fmt: skip
+
+
+HEAD = ("package", "mode", "found", "taken", "left, by code", "tests", "time", "differ")
+
+
+def run(budget_seconds: float, seed: int) -> Outcome:
+    """Package after package, until the time is over."""
+    start = time.perf_counter()
+    chosen = [p for p in PACKAGES if p.name in os.environ.get("INCOQ_PACKAGES", p.name).split(",")]
+    done: list[Ran] = []
+    failures: list[str] = []
+    for package in chosen[seed % len(chosen) :] + chosen[: seed % len(chosen)]:
+        if time.perf_counter() - start > budget_seconds:
+            break
+        try:
+            done += compare(package)
+        except (OSError, subprocess.SubprocessError, RuntimeError) as error:
+            failures.append(f"{package.name}: {error}")
+    for ran in done:
+        failures += [f"{ran.package.name} ({ran.mode}): {test}" for test in ran.differ]
+    of_one = [ran for ran in done if ran.mode == MODES[0]]
+    figure = (
+        f"{len(of_one)} packages in both modes, {sum(r.taken for r in of_one)} of"
+        f" {sum(r.taken + sum(r.left.values()) for r in of_one)} comprehensions taken,"
+        f" {sum(r.tests for r in of_one):,} tests of theirs; {sum(len(r.differ) for r in done)} differ"
+    )
+    return Outcome(
+        "packages", figure, "no test ends differently", tuple(failures), rows=(HEAD, *(r.row() for r in done))
+    )
+
+
+def compare(package: Package) -> Iterator[Ran]:
+    """Run the tests of a package, plain and compiled in each mode."""
+    fetch(package)
+    plain, plain_seconds = outcomes(package, "plain", package.root)
+    if not any(outcome == "passed" for outcome in plain.values()):
+        raise RuntimeError(f"the tests of the original do not run: {Counter(plain.values())}")
+    again: dict[str, str] | None = None
+    for mode in MODES:
+        ran = Ran(package, mode, plain_seconds=plain_seconds)
+        place = compiled(package, mode, ran)
+        if place is not None:
+            got, ran.seconds = outcomes(package, mode, place)
+            ran.tests = len(got)
+            differ = [name for name in sorted({*plain, *got}) if plain.get(name) != got.get(name)]
+            if differ and again is None:
+                again, _ = outcomes(package, "again", package.root)
+            ran.differ = [
+                f"{name}: {plain.get(name)} plain, {got.get(name)} compiled"
+                for name in differ
+                if again is not None and again.get(name) == plain.get(name)
+            ]
+        yield ran
+
+
+def fetch(package: Package) -> None:
+    """Make the environment hold what the tests need, and unpack the sdist."""
+    if not PYTHON.exists():
+        venv.create(PLACE / "venv", with_pip=True)
+        subprocess.run([str(PYTHON), "-m", "pip", "install", "-q", "pytest", "pytest-timeout"], check=True)
+    stamp = PLACE / f"{package.name}-{package.version}.stamp"
+    if stamp.exists():
+        return
+    pip = [str(PYTHON), "-m", "pip"]
+    wanted = f"{package.name}=={package.version}"
+    # The package's own requirements come with it; the copy that is installed is not the one that is tested.
+    subprocess.run([*pip, "install", "-q", wanted, *package.needs], check=True)
+    subprocess.run([*pip, "uninstall", "-q", "-y", package.name], check=True)
+    where = PLACE / "sdist"
+    only = ["--no-deps", "--no-binary", package.name]
+    subprocess.run([*pip, "download", "-q", *only, "-d", str(where), wanted], check=True)
+    with tarfile.open(where / f"{package.name}-{package.version}.tar.gz") as archive:
+        archive.extractall(where, filter="data")
+    stamp.write_text("")
+
+
+def compiled(package: Package, mode: str, ran: Ran) -> Path | None:
+    """A copy of the sdist with the package compiled; None where the package was refused, with a code."""
+    place = PLACE / mode / package.root.name
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(package.root, place)
+    shutil.rmtree(place / package.source)
+    command = [
+        sys.executable, "-m", "incoq", "compile", str(package.root / package.source), "--all", "--mode", mode,
+        "-o", str(place / package.source),
+    ]  # fmt: skip
+    start = time.perf_counter()
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    )
+    ran.compile_seconds = time.perf_counter() - start
+    if done.returncode:
+        code = re.search(r"error\[(IQ\d+)\]", done.stderr)
+        if code is None:
+            raise RuntimeError(f"the compiler broke off: {done.stderr[-2000:]}")
+        ran.refused = code[1]
+        return None
+    ran.taken = len(re.findall(r": taken$", done.stderr, re.MULTILINE))
+    for code_of in re.findall(r": left as it is(?: \[(IQ\d+)\])?:", done.stderr):
+        ran.left[code_of or "local"] += 1
+    return place
+
+
+def outcomes(package: Package, label: str, place: Path) -> tuple[dict[str, str], float]:
+    """How each test ends, and how long all took."""
+    report = PLACE / f"{package.name}-{label}.xml"
+    report.unlink(missing_ok=True)
+    (place.parent / "pytest.ini").write_text("[pytest]\n")  # or that of this checkout would count
+    command = [
+        str(PYTHON), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "--timeout=120",
+        "-o", "junit_family=xunit1", *package.options, package.tests,
+    ]  # fmt: skip
+    environment = {
+        **os.environ, "PYTHONPATH": str((place / package.source).parent), "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    start = time.perf_counter()
+    done = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS
+    )
+    seconds = time.perf_counter() - start
+    (PLACE / f"{package.name}-{label}.log").write_text(done.stdout + done.stderr)
+    if not report.exists():
+        return {"pytest itself": (done.stdout + done.stderr)[-500:]}, seconds
+    found: dict[str, str] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        kinds = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
+        found[name] = kinds[0] if kinds else "passed"
+    return found, seconds

@@ -1,0 +1,38 @@
+"""The gates, in the order in which they run."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trust.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A gate by the name of its module, and its share of the time that a whole run may take."""
+
+    name: str
+    subject: str
+    share: float = 1.0
+
+    def run(self, budget_seconds: float, seed: int) -> Outcome:
+        """Run it; an exception of the gate itself is a failure like any other."""
+        try:
+            function: Callable[[float, int], Outcome] = importlib.import_module(f"trust.{self.name}").run
+            return function(budget_seconds, seed)
+        except Exception as error:
+            return Outcome(self.name, "it broke off", "-", (f"{type(error).__name__}: {error}",))
+
+
+GATES = (
+    Gate("volume", "random programs against straightforward evaluation", 4),
+    Gate("plans", "the same answers under every join order, mode, strategy and saving", 2),
+    Gate("routes", "every route of mutation is maintained or refused", 0.5),
+    Gate("exceptions", "an exception before any statement leaves every invariant true", 2),
+    Gate("threads", "eight threads that share a lock", 0.5),
+    Gate("memory", "demand that comes and goes leaves nothing behind", 1),
+    Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
+    Gate("size", "large programs end in an answer or a coded refusal", 2),
+)

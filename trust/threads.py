@@ -1,0 +1,119 @@
+"""Threads that take turns by one lock see every answer right, as the rule says.
+
+Eight threads update fields, sets, lists and dicts, and ask, each turn under a lock of the program's own. Each
+answer is compared with what Python computes of the same data in the same turn. The switch interval is as
+short as it can be, so that threads change between any two bytecodes outside the lock.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import sysconfig
+import threading
+import time
+from typing import Any
+
+from incoq import compile_source
+from trust.outcome import Outcome
+
+THREADS = 8
+TURNS = 200  # that a thread has at least
+PROGRAM = """
+from incoq import Set, query
+import threading
+
+class User:
+    def __init__(self, n):
+        self.n, self.points, self.friends, self.followers = n, n, [], Set()
+
+@query
+def rich(group, least):
+    return {u.n for u in group if u.points > least}
+
+@query
+def followed(group):
+    return {(u.n, f.n) for u in group for f in u.followers if f.points > u.points}
+
+@query
+def total(group):
+    return sum(f.points for u in group for f in u.friends)
+
+@query
+def marked(m, group):
+    return {u.n for u in group if m[u] > 1}
+
+def turn(rng, users, group, m):
+    u, f = rng.choice(users), rng.choice(users)
+    u.points = rng.randrange(5)
+    (group.add if rng.random() < 0.5 else group.discard)(f)
+    (u.followers.add if rng.random() < 0.5 else u.followers.discard)(f)
+    if len(u.friends) < 4:
+        u.friends.append(f)
+    else:
+        u.friends.pop(0)
+    m[u] = rng.randrange(4)
+
+def asked(group, m, least):
+    return rich(group, least), followed(group), total(group), marked(m, group)
+
+def computed(group, m, least):
+    return (
+        {u.n for u in group if u.points > least},
+        {(u.n, f.n) for u in group for f in u.followers if f.points > u.points},
+        sum(f.points for u in group for f in u.friends),
+        {u.n for u in group if m.get(u, 0) > 1},
+    )
+
+def world():
+    return [User(n) for n in range(8)], Set(), {}
+"""
+
+
+def run(budget_seconds: float, seed: int) -> Outcome:
+    """Both modes, half of the time each."""
+    turns = 0
+    wrong: list[str] = []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for mode in ("filtered", "incremental"):
+            done, faults = work(mode, budget_seconds / 2, seed)
+            turns += done
+            wrong += [f"{mode}: {fault}" for fault in faults[:3]]
+    finally:
+        sys.setswitchinterval(interval)
+    build = "a free-threaded build" if sysconfig.get_config_var("Py_GIL_DISABLED") else "a build with the GIL"
+    figure = f"{THREADS} threads, {turns:,} turns on {build}; {len(wrong)} wrong"
+    return Outcome("threads", figure, "0 wrong", tuple(wrong))
+
+
+def work(mode: str, seconds: float, seed: int, turns: int = TURNS) -> tuple[int, list[str]]:
+    """Turns that the threads had, and what was wrong."""
+    names: dict[str, Any] = {"__name__": "compiled"}
+    exec(compile(compile_source(PROGRAM, mode=mode).code, "<compiled>", "exec"), names)
+    users, group, entries = names["world"]()
+    lock, done = threading.Lock(), [0] * THREADS
+    wrong: list[str] = []
+    start = time.perf_counter()
+
+    def thread(number: int) -> None:
+        rng = random.Random(seed * THREADS + number)
+        try:
+            while not wrong and (done[number] < turns or time.perf_counter() - start < seconds):
+                with lock:
+                    names["turn"](rng, users, group, entries)
+                    least = rng.randrange(3)
+                    got, expected = (names[f](group, entries, least) for f in ("asked", "computed"))
+                    if got != expected:
+                        wrong.append(f"{got} instead of {expected}")
+                done[number] += 1
+        except Exception as error:
+            wrong.append(f"{type(error).__name__}: {error}")
+
+    threads = [threading.Thread(target=thread, args=(n,)) for n in range(THREADS)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return sum(done), wrong
