@@ -21,6 +21,7 @@ from incoq.testing.execution import Execution, Failure, Refused, Skip, same_cont
 from incoq.testing.random_operations import Op, operations
 from incoq.testing.random_programs import Program, program
 from incoq.testing.random_queries import QuerySpec
+from trust.operators import faults
 from trust.outcome import Outcome
 
 PROGRAMS = 20
@@ -238,8 +239,14 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         raised += injected.total()
         lines += len(injected)
         failures += [found] if found else []
+    operators = 0
+    for mode in MODES:
+        for told, wrong in faults(mode):
+            operators += 1
+            failures += [f"{told}: {wrong}"] if wrong else []
     figure = (
-        f"{programs} programs, {lines:,} statements, {raised:,} exceptions put in; {len(failures)} differ"
+        f"{programs} programs, {lines:,} statements, {raised:,} exceptions put in, {operators:,} raised by"
+        f" operators; {len(failures)} differ"
     )
     return Outcome("exceptions", figure, "0 differences", tuple(failures), (f"{refused} programs refused",))
 

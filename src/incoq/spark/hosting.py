@@ -79,7 +79,7 @@ def _id_class(needs: list[tuple[str, str]], loaded: dict[str, dict[str, Any]]) -
         content: dict[Any, Any] | None
         entries: dict[Any, Any] | None
         is_container: bool
-        known = True  # to the support code: a dict that queries have reached
+        _known_ = True  # to the support code: a dict that queries have reached
 
         def load(self) -> dict[Any, Any]:
             self.content = {}
