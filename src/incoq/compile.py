@@ -224,7 +224,8 @@ def _plan(
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
     private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
     adds = only_adds(trees, private)
-    plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders)
+    no_joins = "code of the program may run in the midst of maintenance" if may_reenter(program) else ""
+    plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders, no_joins)
     plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
     return plan, supply, private
 

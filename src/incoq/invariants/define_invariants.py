@@ -46,9 +46,10 @@ def define_invariants(
     only_adds: bool = False,
     fixed: Collection[str] = (),
     orders: Orders | None = None,
+    no_joins: str = "",
 ) -> Plan:
     """All invariants of all queries, each after those it depends on; `orders` says in which order a block is
-    to visit its clauses, where the cheapest order is not wanted."""
+    to visit its clauses, where the cheapest order is not wanted, `no_joins` why `auto` takes no joins, if so."""
     counting = "counts" not in without
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
@@ -58,7 +59,9 @@ def define_invariants(
         return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds, orders)
 
     for query in queries:
-        if mode == "filtered" and strategy in ("join", "auto"):
+        if mode == "filtered" and strategy == "auto" and no_joins:
+            choices.append(Choice(query.name, "tags", no_joins))
+        elif mode == "filtered" and strategy in ("join", "auto"):
             choice, stages = choose_strategy(query, strategy, lambda: definer(copy(names), dict(shared)))
             choices.append(choice)
             if stages is not None:
