@@ -49,7 +49,7 @@ def define_invariants(
     no_joins: str = "",
 ) -> Plan:
     """All invariants of all queries, each after those it depends on; `orders` says in which order a block is
-    to visit its clauses, where the cheapest order is not wanted, `no_joins` why `auto` takes no joins, if so."""
+    to visit its clauses, where the cheapest is not wanted, `no_joins` why `auto` takes no joins, if so."""
     counting = "counts" not in without
     shared: dict[object, Invariant] = {}
     invariants: list[Invariant] = []
