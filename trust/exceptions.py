@@ -25,8 +25,8 @@ from trust.operators import faults
 from trust.outcome import Outcome
 
 PROGRAMS = 20
-OPERATIONS = 700
-EACH = 3  # exceptions at each statement
+OPERATIONS = 300
+EACH = 2  # exceptions at each statement
 POINT, DISARM = "trust_point", "trust_disarm"  # names that no program has
 PIECEWISE = ("iadd", "extend")  # lists grow one element after the other
 
