@@ -35,4 +35,7 @@ GATES = (
     Gate("memory", "demand that comes and goes leaves nothing behind", 1),
     Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
     Gate("size", "large programs end in an answer or a coded refusal", 2),
+    Gate("names", "fuzzed identifiers and strings, a canary, hash seeds", 2),
+    Gate("seeded", "bugs put into the compiler are seen by the ordinary tests", 3),
+    Gate("damage", "stored files of a pipeline that were truncated, flipped or swapped", 2),
 )

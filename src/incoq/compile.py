@@ -18,6 +18,7 @@ from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
 from incoq.codegen.find_reentry import may_reenter
+from incoq.codegen.shadowed_names import shadowed
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
 from incoq.frontend.check_classes import Fault, class_faults, class_fields, defines_equality, unconstrained
@@ -97,7 +98,7 @@ def compile_source(
     text: str,
     filename: str = "<string>",
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     without: Collection[str] = (),
     unmarked: bool = False,
     orders: Orders | None = None,
@@ -111,7 +112,7 @@ def compile_source(
 def compile_path(
     path: Path | str,
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     unmarked: bool = False,
     without: Collection[str] = (),
 ) -> Compiled:
@@ -122,7 +123,7 @@ def compile_path(
 def compile_program(
     program: Program,
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     without: Collection[str] = (),
     unmarked: bool = False,
     orders: Orders | None = None,
@@ -171,6 +172,10 @@ def _compile(
     plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
     batches = any(module.uses_batches() for module in program.modules)
     support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches, plain)
+    for module in program.modules if len(program.modules) == 1 else ():  # a package has them apart
+        for meant in sorted(shadowed(support.text, module.bindings)):
+            message = f"the program gives `{meant}` another meaning, which generated code needs"
+            raise module.error("IQ213", message, module.bindings[meant].node)
     bound = bound_companions([module.tree for module in program.modules])
     modules = tuple(
         rewrite_module(

@@ -73,6 +73,10 @@ CODES: dict[str, tuple[str, str]] = {
         "the condition or result has an effect (assignment, await, yield)",
         "keep queries free of effects",
     ),
+    "IQ213": (
+        "the module binds a name of Python that generated code needs",
+        "give it another name, or put the queries into a package, whose support code is a module of its own",
+    ),
     "IQ220": (
         "an update goes by a route that the compiler cannot see",
         "assign the field directly, or with `setattr(o, name, value)`",

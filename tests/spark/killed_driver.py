@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from incoq.spark import pipeline, worker
+from incoq.spark import pipeline, sealed
 from incoq.spark.session import in_process
 from incoq.spark.store import Store
 
@@ -32,9 +32,8 @@ def main(place: str, changes: str, batch: int, wanted: str) -> None:
             os.truncate(target, os.path.getsize(target) // 2)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    writes = [pipeline.pq.write_table]
-    pipeline.pq.write_table = torn
-    assert worker.pq is pipeline.pq
+    writes = [sealed.pq.write_table]
+    sealed.pq.write_table = torn
     with store.locked():
         made = pipeline.Pipeline(store, in_process, step=kill, snapshot_every=3)
         made.run_directory(Path(changes))

@@ -16,7 +16,8 @@ from types import MappingProxyType
 
 from incoq.codegen.build_support import SupportCode
 from incoq.codegen.elide_copies import elide_copies
-from incoq.codegen.rewrite_updates import UpdateNames, rewrite_updates
+from incoq.codegen.rewrite_updates import CAUGHT_IN_PLACE, UpdateNames, rewrite_updates
+from incoq.codegen.shadowed_names import binds_anywhere
 from incoq.codegen.text_edits import Edit, SourceText, Unsupported, apply_edits
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module
@@ -83,7 +84,8 @@ def rewrite_module(
         routes={kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
     )  # fmt: skip
     try:
-        guards = support.guards if "inlining" not in without else {}
+        in_place = "inlining" not in without and not binds_anywhere(module.tree, CAUGHT_IN_PLACE)
+        guards = support.guards if in_place else {}
         edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, guards)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None

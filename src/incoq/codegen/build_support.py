@@ -524,7 +524,7 @@ class _Asking:
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
-        if kept and not params and not first:
+        if kept and not params and not first and "inlining" not in self.plan.without:
             answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
             text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
             self.at_once[query.name] = f"({ast.unparse(text)})"

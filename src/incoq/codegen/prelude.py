@@ -951,9 +951,8 @@ LOOK_ALIKE = {int, bool, float, complex, tuple, frozenset}
 
 
 def stored(s: Any, x: Any) -> Any:
-    """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same."""
-    if x.__class__ is tuple and LOOK_ALIKE.isdisjoint(map(type, x)):
-        return x
+    """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same; a named tuple equals a
+    tuple."""
     if x.__class__ in LOOK_ALIKE:
         probe = Stored(x)
         if probe in s:

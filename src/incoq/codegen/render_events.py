@@ -776,7 +776,7 @@ class EventRenderer:
         grow = self.whole([
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
         ])  # fmt: skip
-        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
+        found = self._found(dependents, holes)
         shrink = self.whole([
             *found,
             *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
@@ -802,6 +802,14 @@ class EventRenderer:
                 **holes,
             ),
         }
+
+    def _found(self, dependents: list[Dependent], holes: Holes) -> list[ast.stmt]:
+        """The element that a set holds in place of an equal one, where that makes a difference."""
+        if not tells_equals_apart(self.plan, dependents):
+            return []
+        return quote(
+            "if X.__class__ in LOOK_ALIKE:\n    X = STORED(S, X)", LOOK_ALIKE=self.support.LOOK_ALIKE, **holes
+        )
 
     def _switched_methods(
         self, grow: list[ast.stmt], shrink: list[ast.stmt], holes: Holes
@@ -830,7 +838,7 @@ class EventRenderer:
         grow = self.whole([
             *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
         ])  # fmt: skip
-        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
+        found = self._found(dependents, holes)
         shrink = self.whole([
             *found, *halves["before_discard"], *quote("DISCARD(S, X)", **holes), *halves["after_discard"],
             *self.settled(),

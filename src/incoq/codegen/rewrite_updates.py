@@ -48,6 +48,7 @@ __all__ = ["Edit", "Unsupported", "UpdateNames", "apply_edits", "rewrite_updates
 
 _HOLE = "\ue000"
 MAX_GUARDS = 3  # more look-ups than these are no better than a call
+CAUGHT_IN_PLACE = ("TypeError", "AttributeError")  # by look-ups that stand in the program's own text
 _LOOK_AT_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _Step = tuple[list[Edit], list[ast.AST]]  # edits, and the children that are still to be looked at
 
@@ -402,7 +403,7 @@ class _Rewriter:
         return [
             ast.Try(
                 [_assignment(verbatim(tagged), guard)],
-                [ast.ExceptHandler(verbatim("(TypeError, AttributeError)"), None, no)], [], [],
+                [ast.ExceptHandler(verbatim(f"({', '.join(CAUGHT_IN_PLACE)})"), None, no)], [], [],
             ),
             ast.If(verbatim(tagged), [self._set(target, value)], [_assignment(plain, value)]),
         ]  # fmt: skip

@@ -10,7 +10,6 @@ After:     base: rel=member/part-0 linked, part-1 written anew        log: none
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Iterable, Sequence
@@ -18,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.lookup import INDEX, Lookup, log_of
-from incoq.spark.store import Entry
+from incoq.spark.store import Entry, read_sealed
 
-ROW_GROUP = 1024  # rows: what one look-up reads
+ROW_GROUP = 256  # rows: what one look-up reads
+COMPRESSION = "snappy"  # of pages this small, zstd takes twice as long to read
 _MOST = 1_000_000  # rows of one file
 BASE = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 
@@ -44,7 +44,7 @@ class Fold:
 
 def fold_tasks(store: Path, base: Entry, log: Sequence[Entry], target: str) -> list[Fold]:
     """Every file of a base with its range, and the relations that only the log has."""
-    index = json.loads((store / base.path / INDEX).read_text())
+    index = read_sealed(store / base.path / INDEX)
     relations = {r for e in log for r in log_of(store / e.path)["rel"].unique().to_pylist()}
     tasks = []
     for relation in sorted(index.keys() | relations):
@@ -90,5 +90,5 @@ def fold(task: Fold) -> int:
         part = rows[start : start + _MOST]
         table = pa.table([list(column) for column in zip(*part, strict=True)], schema=BASE)
         name = target / f"part-{uuid.uuid4().hex[:12]}.parquet"
-        pq.write_table(table, name, compression="zstd", row_group_size=ROW_GROUP)
+        sealed.write_table(table, name, name, row_group_size=ROW_GROUP, compression=COMPRESSION)
     return len(rows)

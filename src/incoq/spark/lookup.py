@@ -7,7 +7,6 @@ is small and laid over it: the last row of each key wins.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -18,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.hosting import DEMAND, Row
-from incoq.spark.store import Entry
+from incoq.spark.store import Entry, read_sealed, sealed_text
 
 INDEX = "index.json"
 
@@ -43,7 +43,7 @@ def write_index(base: Path) -> int:
             )
     for groups in index.values():
         groups.sort()
-    (base / INDEX).write_text(json.dumps(index))
+    (base / INDEX).write_text(sealed_text(index))
     return rows
 
 
@@ -52,7 +52,7 @@ class _Base:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        index = json.loads((path / INDEX).read_text())
+        index = read_sealed(path / INDEX)
         self.groups = {r: [(f, g) for _, _, f, g in groups] for r, groups in index.items()}
         self.least = {r: [low for low, *_ in groups] for r, groups in index.items()}
         self.most = {r: [high for _, high, *_ in groups] for r, groups in index.items()}
@@ -77,16 +77,22 @@ class _Base:
             by_file.setdefault(file, []).append(group)
         keyless = relation.startswith(("field_", DEMAND))  # their keys are all empty
         columns = ["o", "x"] if keyless else ["o", "k", "x"]
-        tables = [self.file(f).read_row_groups(g, columns, use_threads=False) for f, g in by_file.items()]
+        tables = [self.read(file, numbers, columns) for file, numbers in by_file.items()]
         if not tables:
             return None
         table = pa.concat_tables(tables)
         table = table if owners is None else _of(table, owners)
         return table.append_column("k", pa.repeat("", len(table))) if keyless else table
 
+    def read(self, name: str, groups: list[int], columns: list[str]) -> Any:
+        file = self.file(name)
+        with sealed.intact(self.path / name):
+            found = file.read_row_groups(groups, columns, use_threads=False)
+            return found.select(columns).replace_schema_metadata(None)
+
     def file(self, name: str) -> Any:
         if name not in self.files:
-            self.files[name] = pq.ParquetFile(self.path / name)
+            self.files[name] = sealed.open_file(self.path / name)
         return self.files[name]
 
 
@@ -98,7 +104,7 @@ def _base(path: Path) -> _Base:
 @lru_cache(maxsize=512)
 def log_of(path: Path) -> Any:
     """The rows of a batch as a table."""
-    return pq.read_table(path, use_threads=False)
+    return sealed.read_table(path)
 
 
 @lru_cache(maxsize=64)

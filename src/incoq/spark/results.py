@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.store import Entry, Manifest, Store, StoreError
 from incoq.spark.values import as_key
 from incoq.spark.worker import FEED
@@ -105,7 +106,9 @@ def _tuples(rows: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _read(store: Store, file: str, query: str | None) -> Any:
-    table = pq.read_table(store.path / file, schema=FEED)
+    sealed.open_file(store.path / file)
+    with sealed.intact(store.path / file):
+        table = pq.read_table(store.path / file, schema=FEED, page_checksum_verification=True)
     return table if query is None else table.filter(pc.equal(table["query"], query))
 
 

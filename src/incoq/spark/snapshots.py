@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.hosting import DEMAND, Engine, Row
 
 SNAPSHOT = pa.schema([("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
@@ -25,13 +25,13 @@ def write_snapshot(engine: Engine, path: Path) -> None:
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name("." + path.name)
-    pq.write_table(pa.table(columns, schema=SNAPSHOT), fresh, compression="zstd")
+    sealed.write_table(pa.table(columns, schema=SNAPSHOT), fresh, path)
     os.replace(fresh, path)
 
 
 def load_snapshot(engine: Engine, path: Path) -> int:
     """Give an engine what another held; how many rows that were."""
-    table = pq.read_table(path, use_threads=False)
+    table = sealed.read_table(path)
     facts: list[Row] = []
     needs: list[tuple[str, str]] = []
     demand: list[tuple[str, str]] = []

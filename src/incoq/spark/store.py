@@ -17,6 +17,7 @@ pickle.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import socket
@@ -99,27 +100,32 @@ class Store:
 
     def manifest(self) -> Manifest:
         try:
-            data = json.loads((self.path / "manifest.json").read_text())
+            data = read_sealed(self.path / "manifest.json")
         except FileNotFoundError:
             raise StoreError(f"{self.path} holds no pipeline: `incoq spark bootstrap` makes one") from None
         if data.get("format") != FORMAT:
             raise StoreError(f"{self.path} has format {data.get('format')}; this incoq reads {FORMAT}")
-        return Manifest.from_json(data)
+        try:
+            return Manifest.from_json(data)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise StoreError(f"{self.path / 'manifest.json'} is damaged: {error}") from None
 
     def commit(self, manifest: Manifest) -> None:
         """Make this the state: from here on the batch has happened."""
-        self.write_text("manifest.json", json.dumps(manifest.to_json()))
+        self.write_text("manifest.json", sealed_text(manifest.to_json()))
 
     def deployment(self) -> Deployment:
         try:
-            return Deployment.from_json(json.loads((self.path / "engine.json").read_text()))
+            return Deployment.from_json(read_sealed(self.path / "engine.json"))
+        except (KeyError, TypeError) as error:
+            raise StoreError(f"{self.path / 'engine.json'} is damaged: {error}") from None
         except FileNotFoundError:
             raise StoreError(
                 f"{self.path} holds no program: `incoq spark init` or `bootstrap` makes it"
             ) from None
 
     def deploy(self, deployment: Deployment) -> None:
-        self.write_text("engine.json", json.dumps(deployment.as_json()))
+        self.write_text("engine.json", sealed_text(deployment.as_json()))
 
     def mapping(self) -> dict[str, Any]:
         """The declared mapping of tables; empty where relations come as they are."""
@@ -175,6 +181,29 @@ class Store:
                     _delete(found)
                     count += 1
         return count
+
+
+def checksum(data: dict[str, Any]) -> str:
+    """Of what a file says, whatever the order."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """What a file says, if it is as it was written."""
+    try:
+        data = json.loads(path.read_text())
+        told = data.pop("checksum", None)
+        if told is not None and told != checksum(data):
+            raise ValueError("its checksum is another")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: {error}") from None
+    return dict(data)
+
+
+def sealed_text(data: dict[str, Any]) -> str:
+    """The text of a file that tells when it was altered."""
+    plain = json.loads(json.dumps(data))
+    return json.dumps({**plain, "checksum": checksum(plain)})
 
 
 def token() -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from incoq.spark.compaction import BASE, ROW_GROUP
+from incoq.spark.compaction import BASE, COMPRESSION, ROW_GROUP
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
 from incoq.spark.mapping import Mapping, mapped_frames
@@ -244,7 +244,8 @@ def _writer(place: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
         import pyarrow.compute as pc
-        import pyarrow.parquet as pq
+
+        from incoq.spark import sealed
 
         name, open_files = f"part-{uuid.uuid4().hex[:12]}.parquet", {}
         for batch in batches:
@@ -254,7 +255,8 @@ def _writer(place: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
                 if relation not in open_files:
                     folder = Path(place) / f"rel={relation}"
                     folder.mkdir(parents=True, exist_ok=True)
-                    open_files[relation] = pq.ParquetWriter(folder / f".{name}", BASE, compression="zstd")
+                    fresh = folder / f".{name}"
+                    open_files[relation] = sealed.writer(BASE, fresh, folder / name, compression=COMPRESSION)
                 open_files[relation].write_table(rows, row_group_size=ROW_GROUP)
         for relation, file in open_files.items():
             file.close()

@@ -8,7 +8,6 @@ demand needs, as of the batch before. So it does not matter on which worker a pa
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 import uuid
@@ -19,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, Engine, Row
 from incoq.spark.lookup import Lookup, log_of
 from incoq.spark.snapshots import load_snapshot, trimmed, write_snapshot
-from incoq.spark.store import Entry
+from incoq.spark.store import Entry, Store
 
 REBUILD_AT = (
     2.0  # relevant changes for each loaded fact: beyond, starting anew is cheaper (bench.spark_pipeline)
@@ -70,6 +69,7 @@ class Outcome:
     snapshot: str
     rebuilt: bool  # was starting anew cheaper than applying the batch?
     grown: int  # by how many rows the answers grew
+    cpu: float  # seconds of this process: what the planner learns from, whatever else the machine does
 
 
 @dataclass
@@ -84,7 +84,7 @@ ENGINES: dict[tuple[str, int, int], _Hosted] = {}
 
 @lru_cache(maxsize=4)
 def _program(store: str, digest: str) -> tuple[Deployment, Any]:
-    deployment = Deployment.from_json(json.loads((Path(store) / "engine.json").read_text()))
+    deployment = Store(store).deployment()
     return deployment, compile(deployment.code, f"<incoq engine {digest}>", "exec", dont_inherit=True)
 
 
@@ -95,7 +95,7 @@ def partition_of(params: str, partitions: int) -> int:
 
 def advance(task: Task) -> Outcome:
     """Do a task; run by Spark on whatever worker is free."""
-    started = time.perf_counter()
+    started, used = time.perf_counter(), time.process_time()
     place = task.store, task.partition, task.partitions
     wanted = [task.base.token, *(entry.token for entry in task.log)]
     hosted = ENGINES.pop(place, None)  # put back when all went well
@@ -143,7 +143,7 @@ def advance(task: Task) -> Outcome:
     return Outcome(
         task.partition, routed, fetched, len(reported), file, not usable, replayed, len(engine.demanded),
         engine.size(), time.perf_counter() - started, snapshot,
-        rebuilt, sum(row[3] for row in reported),
+        rebuilt, sum(row[3] for row in reported), time.process_time() - used,
     )  # fmt: skip
 
 
@@ -250,6 +250,6 @@ def _write_feed(task: Task, changes: list[tuple[str, str, str, int]]) -> str:
     place = Path(task.store) / name
     place.parent.mkdir(parents=True, exist_ok=True)
     fresh = place.with_name("." + place.name)
-    pq.write_table(table, fresh, compression="zstd")
+    sealed.write_table(table, fresh, place)
     os.replace(fresh, place)
     return name

@@ -1,0 +1,64 @@
+"""Parquet files that tell when they are damaged, or are not the file that was asked for.
+
+Every page has a checksum, which is verified when the page is read, and the file knows its own name: a file
+that was truncated, altered or exchanged for another gives a `StoreError`, not an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from incoq.spark.store import StoreError
+
+_NAME = b"incoq.file"
+_OPTIONS = {"compression": "zstd", "write_page_checksum": True}
+
+
+def _name_of(path: Path) -> bytes:
+    """What tells a file from all others, wherever the store is: in the base its relation, too."""
+    own = path.parent.name.startswith("rel=")
+    return (f"{path.parent.name}/{path.name}" if own else path.name).encode()
+
+
+def write_table(table: Any, place: Path, named: Path, **options: Any) -> None:
+    """Write a table to a place for the file that it will be."""
+    pq.write_table(table.replace_schema_metadata({_NAME: _name_of(named)}), place, **{**_OPTIONS, **options})
+
+
+def writer(schema: Any, place: Path, named: Path, **options: Any) -> Any:
+    """The same, for tables that come one after another."""
+    return pq.ParquetWriter(place, schema.with_metadata({_NAME: _name_of(named)}), **{**_OPTIONS, **options})
+
+
+@contextmanager
+def intact(path: Path) -> Iterator[None]:
+    """Say of what cannot be read which file it is."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise StoreError(f"{path} is missing") from None
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
+        raise StoreError(f"{path} is damaged: {str(error) or type(error).__name__}") from None
+
+
+def open_file(path: Path) -> Any:
+    """A file to read row groups from, each inside `intact`."""
+    with intact(path):
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        told = (file.schema_arrow.metadata or {}).get(_NAME)
+    if told is not None and told != _name_of(path):
+        raise StoreError(f"{path} is damaged: it holds what was written as {told.decode(errors='replace')}")
+    return file
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> Any:
+    """A whole file."""
+    file = open_file(path)
+    with intact(path):
+        return file.read(columns, use_threads=False).replace_schema_metadata(None)
