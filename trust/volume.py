@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "differential" / "kept_seeds.json"
 LEDGER = ROOT / ".trust" / "volume.json"
 
-FORMS = ("all", "core")  # each run takes turns
+FORMS = ("all", "core", "more")  # each run takes turns
 EACH = 2_000  # operations a program: compiling one costs as much as some hundreds of them
 CHUNK = 60.0  # seconds
 FAILURES = 5

@@ -314,7 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--budget-seconds", type=float, default=0.0)
     parser.add_argument("--mode", choices=(*MODES, "uncompiled"), default="")
     parser.add_argument("--strategy", choices=STRATEGIES, default="")
-    parser.add_argument("--forms", choices=("core", "all"), default="core")
+    parser.add_argument("--forms", choices=("core", "all", "more"), default="core")
     parser.add_argument("--each", type=int, default=0, metavar="N", help="operations a program")
     parser.add_argument("--max-failures", type=int, default=1)
     parser.add_argument("--without", action="append", default=[], metavar="FORM", help="leave out a form")

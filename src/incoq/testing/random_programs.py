@@ -52,6 +52,7 @@ class Program:
         names = ["lru"] if any("lru" in q.keep for q in self.queries) else []
         names += ["batch"] if any("with batch()" in u.text for u in self.updates) else []
         parts = [f"from incoq import {', '.join(['Set', *sorted(names), 'query'])}\n"]
+        parts += [f"import {m}\n" for m in ("heapq", "statistics") if any(m in q.wrap for q in self.queries)]
         if self.with_global:
             parts.append("R = Set()\n" + ("T = set()\n" if self.seed >= SECOND_GLOBAL else ""))
         parts.append(self.helpers)

@@ -8,8 +8,10 @@ it; and a query that answers nothing in a few random worlds is made again.
 from __future__ import annotations
 
 import contextlib
+import heapq
 import random
 import re
+import statistics
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +92,8 @@ class QueryMaker:
     def __init__(self, seed: int, forms: str) -> None:
         self.seed = seed
         self.rng = random.Random(seed)
-        self.all = forms == "all"
+        self.all = forms in ("all", "more")
+        self.more = forms == "more"  # apart from `all`, so that its seeds stay what they are
         self.forms: set[str] = set()
         self.fields = tuple(sorted(self.rng.sample(FIELDS, self.rng.choice((2, 3, 3, 4)))))
         self.with_maps = self.all and self.rng.random() < 0.3
@@ -139,7 +142,7 @@ class QueryMaker:
     def liveliness(self, made: QuerySpec) -> int:
         """In how many of 15 random cases the query has an answer that is not empty."""
         rng = self.rng
-        scope: dict[str, Any] = {"R": Cell(), "T": Cell()}
+        scope: dict[str, Any] = {"heapq": heapq, "statistics": statistics, "R": Cell(), "T": Cell()}
         relations = [scope["R"], scope["T"]] if self.seed >= SECOND_GLOBAL else [scope["R"]]
         exec(HELPERS, scope)
         text = "\n".join(q.text for q in (*self.made, made))
@@ -253,6 +256,10 @@ class QueryMaker:
             selector = self.selector(scope, "map")
             scope[name + "k"], scope[name] = "int", "any"
             return f"for ({name}k, {name}) in {selector}.items()"
+        if self.more and self.with_maps and self.chance(0.3, "dict: keys or values"):
+            selector, view = self.selector(scope, "map"), rng.choice(("keys", "values"))
+            scope[name] = "any"
+            return f"for {name} in {selector}.{view}()"
         if self.all and self.made and self.chance(0.08, "query: called as source"):
             other = rng.choice(self.made)
             if other.wrap == "{%s}" and not other.method:
@@ -468,6 +475,8 @@ class QueryMaker:
         rng = self.rng
         if self.with_lists and self.chance(0.5, "aggregate: sum of ones"):
             return "sum(%s)", rng.choice(("1", "2")), []
+        if self.more and rng.random() < 0.5:
+            return self.further_aggregate(scope)
         name = rng.choice(("len", "sum", "min", "max", "any", "all"))
         bag = rng.random() < 0.5 and name != "len"
         self.forms.add(f"aggregate: {name} of a {'bag' if bag else 'set'}")
@@ -482,6 +491,17 @@ class QueryMaker:
             return f"sum({inner})", value, more
         default = rng.choice(("", ", default=None", ", default=-1"))
         return f"{name}({'(%s)' if bag and default else inner}{default})", value, more
+
+    def further_aggregate(self, scope: dict[str, str]) -> tuple[str, str, list[str]]:
+        """The mean, or the smallest few."""
+        value = self.selector(scope, "int")
+        forms = ["statistics.mean(%s)"]
+        if not self.mixed:  # of equal values that are not alike, which comes first is not defined
+            forms += ["sorted({%s})[:2]", "sorted(%s)[:1]"]
+            forms += ["heapq.nsmallest(2, {%s})", "heapq.nsmallest(2, (%s))"]
+        wrap = self.rng.choice(forms)
+        self.forms.add(f"aggregate: {wrap}")
+        return wrap, value, [f"if number({value})"]
 
     def demand(self, params: tuple[str, ...], clauses: list[str]) -> tuple[str, ...]:
         """A smaller set of demand parameters that reaches the others, if there is one."""
