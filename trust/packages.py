@@ -165,9 +165,8 @@ def fetch(package: Package) -> None:
         return
     pip = [str(PYTHON), "-m", "pip"]
     wanted = f"{package.name}=={package.version}"
-    # The package's own requirements come with it; the copy that is installed is not the one that is tested.
+    # For its requirements: what is tested comes first on the path. It stays, since pytest may need it.
     subprocess.run([*pip, "install", "-q", wanted, *package.needs], check=True)
-    subprocess.run([*pip, "uninstall", "-q", "-y", package.name], check=True)
     where = PLACE / "sdist"
     only = ["--no-deps", "--no-binary", package.name]
     subprocess.run([*pip, "download", "-q", *only, "-d", str(where), wanted], check=True)
