@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from incoq.spark import worker
 from incoq.spark.pipeline import Pipeline
 from incoq.spark.results import feed_rows
 from incoq.spark.session import in_process
@@ -169,3 +171,31 @@ def test_results_can_be_read_while_the_store_is_compacted(
     now = made.store.manifest()
     monkeypatch.setattr(Store, "manifest", lambda self: next(manifests, now))
     assert results(made) == [(["c1", "g1"], "a@b.org")]
+
+
+@pytest.mark.parametrize("kind", ["log", "feed", "snapshots", "manifest.json"])
+def test_a_store_without_room_stops_clearly_and_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    made = pipeline(tmp_path, snapshot_every=1)
+    made.run_batch(lines(WORLD), "a")
+    moved = lines([("field_loc", "assign", "u2", "NYC")], 50)
+
+    def full(path: Any) -> None:
+        if kind in str(path):
+            raise OSError(
+                errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device"
+            )
+
+    write_table, write_text = worker.pq.write_table, Store.write_text
+    with monkeypatch.context() as patch:
+        patch.setattr(worker.pq, "write_table", lambda t, p, **o: (full(p), write_table(t, p, **o)))
+        patch.setattr(Store, "write_text", lambda self, n, text: (full(n), write_text(self, n, text)))
+        with pytest.raises(
+            StoreError, match=r"cannot be written to: No space left on device. batch 2 was not"
+        ):
+            made.run_batch(moved, "b")
+    assert made.store.manifest().batch == 1
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
+    made.run_batch(moved, "b")
+    assert results(made) == [(["c1", "g1"], "a@b.org"), (["c1", "g1"], "c@d.org")]

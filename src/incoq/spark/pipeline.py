@@ -33,7 +33,7 @@ from incoq.spark.mapping import RowReader, make_mapping
 from incoq.spark.planner import Estimate
 from incoq.spark.results import net_results, row_key
 from incoq.spark.roads import Applied, Joins, Roads, feed_entry
-from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total
+from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total, writing
 from incoq.spark.worker import FEED, Outcome, Task, advance
 
 KEEP_FEED = 100  # batches
@@ -109,8 +109,18 @@ class Pipeline:
         self, lines: Iterable[str], source: str, mark: Callable[[Manifest], Manifest] = lambda m: m
     ) -> Manifest:
         """Apply one batch of JSON lines and commit it; `mark` notes in the manifest where it came from."""
-        started = time.perf_counter()
         manifest = self.store.manifest()
+        with writing(self.store, f"batch {manifest.batch + 1}"):
+            changed = self._run_batch(manifest, lines, source, mark)
+        if len(changed.log) < self.compact_every:
+            return changed
+        with writing(self.store, f"what folds the log after batch {changed.batch}"):
+            return self.compact()
+
+    def _run_batch(
+        self, manifest: Manifest, lines: Iterable[str], source: str, mark: Callable[[Manifest], Manifest]
+    ) -> Manifest:
+        started = time.perf_counter()
         batch = self.reader.read(lines, manifest.sequence)
         self.step("read")
         attempt, number = token(), manifest.batch + 1
@@ -144,7 +154,7 @@ class Pipeline:
                 applied.road if applied is not None else "engines", cost,
             )
         )  # fmt: skip
-        return self.compact() if len(changed.log) >= self.compact_every else changed
+        return changed
 
     def _advance(
         self, manifest: Manifest, name: str, from_scratch: bool = False, snapshot: bool = False

@@ -206,6 +206,26 @@ def sealed_text(data: dict[str, Any]) -> str:
     return json.dumps({**plain, "checksum": checksum(plain)})
 
 
+_UNWRITABLE = ("No space left on device", "Read-only file system", "Disk quota exceeded", "Permission denied")
+
+
+@contextmanager
+def writing(store: Store, what: str) -> Iterator[None]:
+    """Say plainly that a store could not be written to, by the driver or by a task."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        told = next((reason for reason in _UNWRITABLE if reason in str(error)), None)
+        if told is None:
+            raise
+        raise StoreError(
+            f"{store.path} cannot be written to: {told}. {what} was not committed; when there is room, "
+            "go on with the same command"
+        ) from error
+
+
 def token() -> str:
     """A name for one attempt."""
     return uuid.uuid4().hex[:12]
