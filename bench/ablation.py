@@ -24,6 +24,8 @@ SAVINGS = {
     "inlining": "look-up in place of an update",
     "classes": "class of a set by its tags",
     "copies": "copy avoidance",
+    "globals": "global sets known by name",
+    "numbers": "counts kept as numbers",
 }
 KINDS = ("query", "tagged", "untagged", "mixed")
 

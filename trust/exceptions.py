@@ -21,11 +21,12 @@ from incoq.testing.execution import Execution, Failure, Refused, Skip, same_cont
 from incoq.testing.random_operations import Op, operations
 from incoq.testing.random_programs import Program, program
 from incoq.testing.random_queries import QuerySpec
+from trust.operators import faults
 from trust.outcome import Outcome
 
 PROGRAMS = 20
-OPERATIONS = 700
-EACH = 3  # exceptions at each statement
+OPERATIONS = 300
+EACH = 2  # exceptions at each statement
 POINT, DISARM = "trust_point", "trust_disarm"  # names that no program has
 PIECEWISE = ("iadd", "extend")  # lists grow one element after the other
 
@@ -224,13 +225,14 @@ def run(budget_seconds: float, seed: int) -> Outcome:
     start = time.perf_counter()
     failures: list[str] = []
     programs = refused = raised = lines = 0
+    size = (OPERATIONS, EACH) if budget_seconds > 120 else (OPERATIONS // 3, 1)
     for number in itertools.count(900_000 + seed * 1_000):
         late = time.perf_counter() - start > budget_seconds
         if len(failures) >= 5 or (late and programs >= PROGRAMS):
             break
         mode, strategy = setting(number)
         try:
-            found, injected = interrupt(number, mode, strategy)
+            found, injected = interrupt(number, mode, strategy, *size)
         except Refused:
             refused += 1
             continue
@@ -238,8 +240,14 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         raised += injected.total()
         lines += len(injected)
         failures += [found] if found else []
+    operators = 0
+    for mode in MODES:
+        for told, wrong in faults(mode):
+            operators += 1
+            failures += [f"{told}: {wrong}"] if wrong else []
     figure = (
-        f"{programs} programs, {lines:,} statements, {raised:,} exceptions put in; {len(failures)} differ"
+        f"{programs} programs, {lines:,} statements, {raised:,} exceptions put in, {operators:,} raised by"
+        f" operators; {len(failures)} differ"
     )
     return Outcome("exceptions", figure, "0 differences", tuple(failures), (f"{refused} programs refused",))
 

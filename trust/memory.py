@@ -126,7 +126,7 @@ class Interrupted(Exception):  # noqa: N818  # what is put in
 
 
 class Unhashable:
-    """An element that has a hash twice: as it enters the set, and not while that is maintained."""
+    """An element whose hash raises once, after it entered the set, while that is maintained."""
 
     armed = False
     loc, age, email, followers = "NYC", 4, "bad", ()
@@ -137,7 +137,7 @@ class Unhashable:
 
     def __hash__(self) -> int:
         self.asked += 1
-        if self.armed and self.asked > 3:
+        if self.armed and self.asked == 4:
             raise Interrupted
         return 7
 

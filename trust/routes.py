@@ -106,7 +106,7 @@ def table() -> str:
     """The routes as tables of Markdown."""
     lines: list[str] = []
     for kind, routes in ROUTES.items():
-        lines += [f"### {kind.capitalize()}", "", "| route | filtered | incremental |", "|---|---|---|"]
+        lines += [f"## {kind.capitalize()}", "", "| route | filtered | incremental |", "|---|---|---|"]
         for route in routes:
             told = [verdict(route, mode) for mode in MODES]
             lines.append(f"| {route.name} | {' | '.join(told)} |")

@@ -41,7 +41,7 @@ def total(group):
 
 @query
 def marked(m, group):
-    return {u.n for u in group if m[u] > 1}
+    return {u.n for u, n in m.items() if n > 1 if u in group}
 
 def turn(rng, users, group, m):
     u, f = rng.choice(users), rng.choice(users)

@@ -33,7 +33,7 @@ THEMED = (
 
 @cache
 def explained(mode: str = "filtered") -> dict[str, Any]:
-    return explain_json(incoq.compile_path(EXAMPLE, mode=mode))
+    return explain_json(incoq.compile_path(EXAMPLE, mode=mode, strategy="tags"))
 
 
 def code(text: str, language: str = "text") -> nodes.Node:
@@ -53,7 +53,7 @@ def relational() -> list[nodes.Node]:
 
 
 def graph() -> list[nodes.Node]:
-    shown = incoq.compile_path(EXAMPLE)._repr_html_()
+    shown = incoq.compile_path(EXAMPLE, strategy="tags")._repr_html_()
     style, svg = shown[shown.index("<style>") : shown.index("</style>") + 8], shown[shown.index("<svg") :]
     text = f'<div class="incoq">{style}{THEMED}{svg[: svg.index("</svg>") + 6]}</div>'
     return [nodes.raw("", text, format="html")]

@@ -27,7 +27,7 @@ PASS_ARGUMENTS = {"ignore_unknown_options": True, "allow_interspersed_args": Fal
 def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose what is maintained."""
     command = click.option(
-        "--strategy", type=click.Choice(["tags", "first-clause", "join", "auto"]), default="tags",
+        "--strategy", type=click.Choice(["auto", "tags", "first-clause", "join"]), default="auto",
         show_default=True, help="How demand is propagated in filtered mode.",
     )(command)  # fmt: skip
     return click.option(

@@ -98,7 +98,7 @@ def compile_source(
     text: str,
     filename: str = "<string>",
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     without: Collection[str] = (),
     unmarked: bool = False,
     orders: Orders | None = None,
@@ -112,7 +112,7 @@ def compile_source(
 def compile_path(
     path: Path | str,
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     unmarked: bool = False,
     without: Collection[str] = (),
 ) -> Compiled:
@@ -123,7 +123,7 @@ def compile_path(
 def compile_program(
     program: Program,
     mode: str = "filtered",
-    strategy: str = "tags",
+    strategy: str = "auto",
     without: Collection[str] = (),
     unmarked: bool = False,
     orders: Orders | None = None,

@@ -171,12 +171,12 @@ def check_program(
     report = Report(path.stem)
     for mode in modes:
         try:
-            compiled = compile_source(together, str(path), mode=mode, without=SEEN)
+            compiled = compile_source(together, str(path), mode, "tags", without=SEEN)
         except CompileError as error:
             report.notes.append(f"{mode}: refused, {error.code}")
             continue
         formulas = printed_costs(compiled)
-        if formulas != printed_costs(compile_source(program, str(path), mode=mode)):
+        if formulas != printed_costs(compile_source(program, str(path), mode, "tags")):
             raise CompileError("IQ100", f"{worlds} changes what {path} maintains")
         found: dict[str, list[Series]] = {}
         code = CountedCode(compiled)

@@ -53,7 +53,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         measure(evaluation, lambda job, rows: None)
     (evaluation.samples / ".birthday-half-written.part").write_bytes(b"PAR")
-    assert len(read_rows(evaluation.samples)) == 6 * measuring.QUICK.least + 1
+    assert len(read_rows(evaluation.samples)) == 4 + 3 * measuring.QUICK.least
     assert measure(evaluation, lambda job, rows: None)
     assert len(taken) == len(set(taken)) == 6 * (measuring.QUICK.least + 1)
     assert evaluation.left(evaluation.rows()) == []
@@ -63,7 +63,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch
 def test_a_budget_that_is_used_up_leaves_the_rest(tmp_path: Path) -> None:
     evaluation = Evaluation(tmp_path, PROGRAMS, (small("birthday", (10,), 5),), quick=True)
     assert not measure(evaluation, lambda job, rows: None, until=0.0)
-    assert len(evaluation.left([])) == 3
+    assert len(evaluation.left([])) == 6
 
 
 def test_what_failed_is_kept_and_not_tried_again(tmp_path: Path) -> None:
@@ -91,20 +91,17 @@ def test_what_was_stopped_at_the_limit_is_not_measured_at_larger_sizes(
     assert not rows[1].failure
 
 
-def test_more_runs_are_taken_where_runs_differ() -> None:
-    evaluation = Evaluation(
-        Path(), PROGRAMS, (replace(small("birthday", (10,), 5), modes=("original",)),), False
-    )
-    agreeing = [row(mode="original", size=10, run=run) for run in range(11)]
+def test_more_runs_are_taken_where_runs_differ_after_all_others() -> None:
+    birthday = next(e for e in EXPERIMENTS if e.name == "birthday")
+    birthday = replace(birthday, modes=("original",), full=replace(birthday.full, sizes=(10, 20)))
+    evaluation = Evaluation(Path(), PROGRAMS, (birthday,), quick=False)
+    agreeing = [row(mode="original", size=size, run=run) for size in (10, 20) for run in range(11)]
     assert evaluation.left(agreeing) == []
-    differing = [replace(r, seconds=float(r.run + 1)) for r in agreeing]
-    sizes = (10,)
-    evaluation = replace(
-        evaluation,
-        experiments=tuple(replace(e, full=replace(e.full, sizes=sizes)) for e in evaluation.experiments),
-    )
-    (job,) = evaluation.left(differing)
-    assert [run for _, run in job.runs] == [11, 12, 13, 14, 15]
+    differing = [replace(r, seconds=float(r.run + 1)) for r in agreeing if (r.size, r.run) != (20, 0)]
+    first, second, third = evaluation.left(differing)
+    assert (first.size, first.runs) == (20, (("all", 0),))
+    for job in (second, third):
+        assert [run for _, run in job.runs] == [11, 12, 13, 14, 15]
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,11 @@ class _Reader(HTMLParser):
 
 
 def page_of(path: Path) -> str:
-    return explain_html(incoq.compile_path(path))
+    return explain_html(incoq.compile_path(path, strategy="tags"))
 
 
 def test_everything_that_the_data_says_is_on_the_page() -> None:
-    compiled = incoq.compile_path(RUNNING)
+    compiled = incoq.compile_path(RUNNING, strategy="tags")
     data, shown = explain_json(compiled), _Reader(explain_html(compiled))
     words = " ".join(shown.text.split())
     query = data["queries"][0]
@@ -182,7 +182,7 @@ def test_no_label_of_the_graph_covers_another(browser: Browser, tmp_path: Path) 
 
 
 def test_steps_are_on_the_page_when_asked_for() -> None:
-    compiled = incoq.compile_path(RUNNING)
+    compiled = incoq.compile_path(RUNNING, strategy="tags")
     assert 'id="steps"' not in explain_html(compiled)
     shown = _Reader(explain_html(compiled, steps=True))
     assert "steps" in shown.ids

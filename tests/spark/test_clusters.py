@@ -66,18 +66,20 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
             processes.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
         return log
 
-    start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page))
-    master = f"spark://127.0.0.1:{port}"
-    worker = ("-c", "1", "-m", "1500m", "--host", "127.0.0.1", "-d", str(folder / "work"), master)
-    logs = [start("worker.Worker", *worker) for _ in range(2)]
-    deadline = time.monotonic() + 600  # a busy machine takes minutes to start three JVMs
-    while not all(b"Successfully registered" in log.read_bytes() for log in logs):
-        assert time.monotonic() < deadline, b"\n".join(log.read_bytes() for log in logs).decode()
-        time.sleep(0.5)
-    yield master, [process.pid for process in processes]
-    for process in processes:
-        process.kill()
-        process.wait()
+    try:
+        start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page))
+        master = f"spark://127.0.0.1:{port}"
+        worker = ("-c", "1", "-m", "1500m", "--host", "127.0.0.1", "-d", str(folder / "work"), master)
+        logs = [start("worker.Worker", *worker) for _ in range(2)]
+        deadline = time.monotonic() + 600  # a busy machine takes minutes to start three JVMs
+        while not all(b"Successfully registered" in log.read_bytes() for log in logs):
+            assert time.monotonic() < deadline, b"\n".join(log.read_bytes() for log in logs).decode()
+            time.sleep(0.5)
+        yield master, [process.pid for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def free_port() -> int:

@@ -23,10 +23,6 @@ def fans(celeb, group):
     return {u.email for u in celeb.followers if u in group if u.loc == "NYC"}
 
 @query
-def older(s, limit):
-    return {(u, u.age + 1) for u in s if u.age > limit}
-
-@query
 def related(s):
     return {u for u in s if u in R}
 
@@ -41,10 +37,6 @@ def alike(s, t):
 @query
 def lonely(s):
     return {u for u in s if all(v.loc != u.loc for v in s if v != u)}
-
-@query
-def entries(m):
-    return {k for k, v in m.items() if v == 1}
 """
 
 
@@ -72,12 +64,10 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
     rng = random.Random(4)
     demand: list[tuple[Any, ...]] = [("demand_fans", "add", f"u{n}", f"g{n % 4}") for n in range(8)]
     demand += [
-        ("demand_older", "add", "g1", 25),
         ("demand_alike", "add", "g1", "g2"),
         ("demand_lonely", "add", "g2"),
-        ("demand_entries", "add", "m"),
     ]
-    demand += [("demand_related", "add", "g3"), ("demand_many", "add", "g0")]
+    demand += [("demand_many", "add", "g0")]
     made.run_batch(lines([*demand, *events(rng, 120)]), "a")
     made.compact()
     certain = [("field_followers", "assign", "u0", "g0"), ("member", "add", "g0", "u1")]
@@ -90,8 +80,8 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
     with Recomputation(spark, made.store) as recomputed:
         differences, compared = recomputed.differences()
         assert differences == []
-        assert compared == ["fans", "older", "related", "many", "alike", "lonely", "entries"]
-        assert [query for query in compared if not results(made, query)] == []
+        assert compared == ["fans", "related", "many", "alike", "lonely"]
+        assert [query for query in compared if not results(made, query)] == ["related"]  # nobody asks it
 
 
 def test_a_wrong_result_is_found(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

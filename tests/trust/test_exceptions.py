@@ -7,6 +7,7 @@ import pytest
 from incoq.codegen import prelude
 from incoq.errors import SKIPPED
 from trust.exceptions import Injector, interrupt, setting
+from trust.operators import UPDATES, faults
 
 
 @pytest.mark.parametrize("number", [900_001, 900_003, 900_012, 900_013, 900_019, 900_026])
@@ -25,3 +26,10 @@ def test_points_stand_before_every_statement_but_those_that_an_exception_leads_t
 
 def test_compiled_and_uncompiled_programs_skip_the_same_exceptions() -> None:
     assert prelude.SKIPPED == SKIPPED
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_an_operator_that_raises_in_an_update_leaves_every_invariant_true(mode: str) -> None:
+    tried = list(faults(mode))
+    assert len(tried) > 5 * len(UPDATES)
+    assert [(told, wrong) for told, wrong in tried if wrong] == []

@@ -298,7 +298,7 @@ def test_verify_reports_the_programs_own_exception(program: Path) -> None:
 
 
 def test_explain_prints_text_without_colour_into_a_pipe(program: Path) -> None:
-    ran = in_process("explain", program)
+    ran = in_process("explain", "--strategy", "tags", program)
     assert ran.returncode == 0
     assert "\x1b" not in ran.stdout
     assert "#fil_inv_member_2{u}" in ran.stdout

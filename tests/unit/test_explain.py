@@ -47,7 +47,7 @@ def q(s, k):
 
 
 def explained(text: str, **options: Any) -> dict[str, Any]:
-    return explain_json(incoq.compile_source(text, "program.py", **options))
+    return explain_json(incoq.compile_source(text, "program.py", **{"strategy": "tags", **options}))
 
 
 def running(options: str = "", **chosen: Any) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def test_a_search_that_the_budget_cut_says_so() -> None:
     assert cut
     assert all("the search budget ended" in u["why"] for u in cut)
     assert "the search budget ended" in " ".join(
-        explain_text(incoq.compile_source(MANY)).replace("\n", " ").split()
+        explain_text(incoq.compile_source(MANY, strategy="tags")).replace("\n", " ").split()
     )
 
 
@@ -142,13 +142,13 @@ def test_the_generated_functions_are_all_there() -> None:
 @pytest.mark.parametrize("text", [PROGRAM.format(options=""), WIDE, MANY], ids=["running", "wide", "many"])
 @pytest.mark.parametrize("mode", ["filtered", "incremental"])
 def test_the_text_fits_80_columns(text: str, mode: str) -> None:
-    shown = explain_text(incoq.compile_source(text, "program.py", mode=mode))
+    shown = explain_text(incoq.compile_source(text, "program.py", mode=mode, strategy="tags"))
     assert max(map(len, shown.splitlines())) <= 80
     assert not re.search(r"[ \t]$", shown, re.MULTILINE)
 
 
 def test_colour_is_there_only_when_asked_for() -> None:
-    compiled = incoq.compile_source(PROGRAM.format(options=""))
+    compiled = incoq.compile_source(PROGRAM.format(options=""), strategy="tags")
     assert "\x1b[" not in explain_text(compiled)
     coloured = explain_text(compiled, color=True)
     assert re.sub(r"\x1b\[\d*m", "", coloured) == explain_text(compiled)
@@ -160,14 +160,14 @@ def test_a_program_without_queries_is_explained_as_such() -> None:
 
 def test_the_data_is_json_and_every_key_is_documented() -> None:
     documented = set(re.findall(r"`(\w+)`", Path("docs/explain-schema.md").read_text()))
-    compiled = incoq.compile_source(PROGRAM.format(options=""))
+    compiled = incoq.compile_source(PROGRAM.format(options=""), strategy="tags")
     data = json.loads(json.dumps(explain_json(compiled, steps=True)))
     missing = {k for k in _keys(data) if k not in documented}
     assert missing == set()
 
 
 def test_steps_show_each_pass_that_changed_something() -> None:
-    data = explain_json(incoq.compile_source(PROGRAM.format(options="")), steps=True)
+    data = explain_json(incoq.compile_source(PROGRAM.format(options=""), strategy="tags"), steps=True)
     steps = {(s["name"], s["about"]): (s["before"], s["after"]) for s in data["steps"]}
     assert steps["read_query", "fans"][1].startswith("fans(celeb, group) = {u.email : ")
     assert steps["flatten_query", "fans"][0] == steps["read_query", "fans"][1]
@@ -190,7 +190,9 @@ def test_a_pass_that_changed_nothing_is_not_a_step() -> None:
 
 
 def explained_steps(text: str) -> list[dict[str, str]]:
-    steps: list[dict[str, str]] = explain_json(incoq.compile_source(text), steps=True)["steps"]
+    steps: list[dict[str, str]] = explain_json(incoq.compile_source(text, strategy="tags"), steps=True)[
+        "steps"
+    ]
     return steps
 
 

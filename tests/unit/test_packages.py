@@ -134,7 +134,7 @@ def test_a_package_goes_below_the_output_unless_that_has_its_name(package: Path,
 
 
 def test_every_module_imports_only_what_it_uses(package: Path) -> None:
-    files = package_files(compile_path(package))
+    files = package_files(compile_path(package, strategy="tags"))
     assert files["__init__.py"] == '"""An application."""\n'
     assert files["sub/updates.py"].startswith(
         "from .._incoq_support import set_loc, tag_u, tag_u_3\ndef follow"

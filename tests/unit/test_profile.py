@@ -52,7 +52,7 @@ def profiled(folder: Path, *args: str, text: str = PROGRAM, all_: bool = False) 
     program.write_text(text, encoding="utf-8")
     done = subprocess.run(
         [
-            sys.executable, "-m", "incoq.cli", "profile", "--json", "profile.json",
+            sys.executable, "-m", "incoq.cli", "profile", "--strategy", "tags", "--json", "profile.json",
             *(["--all"] if all_ else []), "program.py", *args,
         ],
         cwd=folder, capture_output=True, text=True, encoding="utf-8",

@@ -611,6 +611,7 @@ def test_trap_6_dataclasses_and_named_tuples() -> None:
         p.f = set(); show(q(s, Place(1)))
         s.add(Person(9, {Place(2)})); show(q(s, Place(2)))
         t.add(Pair(3, 4)); t.discard((1, 2)); show(pairs(t))
+        t.add(Pair(p, 5)); show(len(pairs(t))); t.discard((p, 5)); show(pairs(t))
     """
     same_both_ways(program, ("filtered", "first-clause"))
 

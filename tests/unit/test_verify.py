@@ -44,7 +44,7 @@ class World:
     """A compiled program, loaded."""
 
     def __init__(self, text: str, **options: Any) -> None:
-        self.compiled = incoq.compile_source(text, **options)
+        self.compiled = incoq.compile_source(text, **{"strategy": "tags", **options})
         self.names: dict[str, Any] = {"__name__": "program"}
         exec(compile(self.compiled.code, "<compiled>", "exec"), self.names)
         self.checker = Checker(self.compiled, self.names)

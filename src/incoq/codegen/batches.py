@@ -81,17 +81,18 @@ class Batch:
         """Go back to what was noted, then make the changes that are left, maintained."""
         fields, sets = list(self.fields.values()), list(self.sets.values())
         self.fields, self.sets = {}, {}
-        changed = [(o, field, old, own_value(o, field)) for o, field, old in fields]
-        changed = [change for change in changed if change[2] is not change[3]]
+        changed: list[tuple[Any, str, Any, Any]] = []
         moved: list[tuple[Any, Any, bool]] = []
-        for s, before in sets:
-            for x, old in before.items():
-                now = stored(s, x) if x in s else MISSING
-                if now is not old:
-                    moved += [(s, old, False)] if old is not MISSING else []
-                    moved += [(s, now, True)] if now is not MISSING else []
         was_open, self.is_open = self.is_open, False
         try:
+            changed += [(o, field, old, own_value(o, field)) for o, field, old in fields]
+            changed[:] = [change for change in changed if change[2] is not change[3]]
+            for s, before in sets:
+                for x, old in before.items():
+                    now = stored(s, x) if x in s else MISSING
+                    if now is not old:
+                        moved += [(s, old, False)] if old is not MISSING else []
+                        moved += [(s, now, True)] if now is not MISSING else []
             for o, field, old, _ in changed:
                 give(o, field, old)
             for s, x, is_there in reversed(moved):
@@ -108,7 +109,7 @@ class Batch:
                 give(o, field, new)
             for s, x, is_there in moved:
                 hold(s, x, is_there)
-            forget(*(o for o, _, _, _ in changed), *(s for s, _, _ in moved))
+            forget(*((o, field) for o, field, _ in fields))
             raise
         finally:
             self.is_open = was_open

@@ -46,6 +46,7 @@ class SupportCode:
     maintained: str  # the class whose `add` and `discard` maintain the queries
     fixers: dict[str, str]  # fixed set -> function(set) that is told of it
     fixed: dict[str, str]  # fixed set -> the name that the code has for it
+    own_classes: dict[str, str]  # class of a fixed set while it is maintained -> that set
     at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
     results: tuple[str, ...]  # the maps that such expressions look into
 
@@ -112,7 +113,8 @@ def build_support(
     return SupportCode(
         text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
         asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
-        maintained, fixers, renderer.fixed, asking.at_once,
+        maintained, fixers, renderer.fixed,
+        {own: fixed for fixed, own in renderer.own_classes.items()}, asking.at_once,
         tuple(plan.result_of(query).name for query in asking.at_once),
     )  # fmt: skip
 
@@ -524,7 +526,7 @@ class _Asking:
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
-        if kept and not params and not first:
+        if kept and not params and not first and "inlining" not in self.plan.without:
             answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
             text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
             self.at_once[query.name] = f"({ast.unparse(text)})"

@@ -1,10 +1,12 @@
 """Decide whether maintenance must know which of several equal values a set holds.
 
 Before:    if x in s:                        1, 1.0 and True are equal: `s.discard(1.0)` may remove 1
-               x = stored(s, x)              what the set holds, found by a probe
+               if x.__class__ in LOOK_ALIKE:
+                   x = stored(s, x)          what the set holds, found by a probe
 After:     if x in s:                        where queries only compare: equal values give equal answers
 Invariant: deletion changes what addition changed: keys are found by equality, and conditions that compare say
-           the same of equal values. What is computed of them (`str(x)`, `x / 3`) may differ.
+           the same of equal values. What is computed of them (`str(x)`, `x / 3`) may differ, and so may
+           their fields: a named tuple equals a tuple, which has none.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from incoq.ir.invariants import Block, Invariant, Plan, Store
 from incoq.ir.relational import Kind
 
 _COMPARES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
-_FIELDS_OF_NUMBERS = frozenset({"real", "imag", "numerator", "denominator"})
 _COUNTED = ("len", "exists", "any", "all")  # aggregates for which an element is as good as its equal
 
 
@@ -37,9 +38,8 @@ def tells_equals_apart(plan: Plan, dependents: Sequence[tuple[Invariant, Block]]
 
 
 def _tells(plan: Plan, invariant: Invariant) -> bool:
-    for clause in invariant.clauses:
-        if clause.relation.kind is Kind.FIELD and clause.field in _FIELDS_OF_NUMBERS:
-            return True
+    if any(clause.relation.kind is Kind.FIELD for clause in invariant.clauses):
+        return True
     if not all(_only_compares(test.expr.node) for test in invariant.tests):
         return True
     if invariant.result is None:

@@ -66,9 +66,9 @@ def skipped(error: Exception) -> bool:
     return False
 
 
-def forget(*objects: Any) -> None:
+def forget(*assigned: tuple[Any, str]) -> None:
     """An exception has ended an update half-way: what is maintained is computed anew when it is asked for.
-    The compiler writes this function; `objects` may be in no structure now."""
+    The compiler writes this function; `assigned` are objects and fields that may be in no index now."""
 
 
 BUSY: list[bool] = []  # an update is being maintained, or an answer computed
@@ -132,7 +132,7 @@ class Set(set[Any]):
             set_add(self, x)
             self.discard(x)
         except BaseException:
-            forget(self)
+            forget()
             raise
         return x
 
@@ -296,7 +296,7 @@ class Dict(dict[Any, Any]):
             dict_set(self, key, value)
             del self[key]
         except BaseException:
-            forget(self)
+            forget()
             raise
         return key, value
 
@@ -399,7 +399,7 @@ class List(list[Any]):
         """After an exception: hold what was held before."""
         list_replace(self, slice(None), content)
         self._counts_ = None
-        forget(self)
+        forget()
 
     def append(self, x: Any, /) -> None:
         self._put_(len(self), x)
@@ -951,9 +951,8 @@ LOOK_ALIKE = {int, bool, float, complex, tuple, frozenset}
 
 
 def stored(s: Any, x: Any) -> Any:
-    """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same."""
-    if x.__class__ is tuple and LOOK_ALIKE.isdisjoint(map(type, x)):
-        return x
+    """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same; a named tuple equals a
+    tuple."""
     if x.__class__ in LOOK_ALIKE:
         probe = Stored(x)
         if probe in s:

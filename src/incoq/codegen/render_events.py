@@ -353,11 +353,15 @@ class EventRenderer:
 
     # -- exceptions -------------------------------------------------------------------------------
 
-    def whole(self, work: list[ast.stmt], *objects: str) -> list[ast.stmt]:
-        """Maintenance that is done as a whole or, after an exception at whatever point of it, not at all."""
+    def whole(self, work: list[ast.stmt], receiver: str = "", field_name: str = "") -> list[ast.stmt]:
+        """Maintenance that is done as a whole or, after an exception at whatever point of it, not at all. The
+        receiver of an assignment may be in no index at that point."""
         if not self.plan.invariants or not work:
             return work
-        call = ast.Expr(ast.Call(name(self.support.forget), [name(o) for o in objects], []))
+        told: list[ast.expr] = []
+        if receiver:
+            told.append(ast.Tuple([name(receiver), ast.Constant(field_name)], ast.Load()))
+        call = ast.Expr(ast.Call(name(self.support.forget), told, []))
         holes: Holes = {"WORK": work, "CALL": [call]}
         handled = "try:\n    WORK\nexcept BaseException:\n    CALL\n    raise"
         if not self.reenters:
@@ -389,7 +393,7 @@ class EventRenderer:
         when it is asked for. Only what the program has demanded itself is noted, to be demanded again:
         `kept` has for each such query what holds its combinations, the function that demands one, and how
         many parameters it has. In incremental mode the indices hold all objects of the program, demanded or
-        not: what was in them is entered anew. `objects` may just have been taken out of them.
+        not: what was in them is entered anew, and the objects of assignments that did not end.
         """
         if not self.plan.invariants:
             return []
@@ -398,7 +402,7 @@ class EventRenderer:
             "FORGET": self.support.forget, "LOST": self.support.LOST, "O": one, "KNOWN": other,
             "STRUCTURE": self.renderer.supply_local("structure"), "UNWATCH": self.unwatch,
             "STRUCTURES": ast.Tuple([name(n) for n in self.structures()], ast.Load()),
-            "REFUSE": self.support.refuse, "ENTER": self.supply.fresh("enter"),
+            "REFUSE": self.support.refuse, "ASSIGNED": self.renderer.supply_local("assigned"),
             "GATES": ast.Tuple([name(g) for g in self._switching()], ast.Load()),
         }  # fmt: skip
         demanded: list[ast.stmt] = []
@@ -415,7 +419,7 @@ class EventRenderer:
         if self.plan.mode == "incremental":
             return self._forgetting_indices(demanded, clear, holes)
         made = quote(
-            "def FORGET(*objects):\n"
+            "def FORGET(*ASSIGNED):\n"
             "    'An exception has ended an update half-way: answers are computed anew when asked for.'\n"
             "    DEMANDED\n"
             "    CLEAR",
@@ -430,44 +434,42 @@ class EventRenderer:
     def _forgetting_indices(
         self, demanded: list[ast.stmt], clear: list[ast.stmt], holes: Holes
     ) -> list[ast.stmt]:
-        indices = [i for i in self.plan.invariants if i.store is Store.INDEX]
+        enter: list[ast.stmt] = []
         gather: list[ast.stmt] = []
-        for index in indices:
-            key = "*K" if index.key > 1 else "K"
-            image = "*I" if len(index.head) - index.key == 1 else "*(p for row in I for p in row)"
+        for index in self.plan.invariants:
+            fields = [c for c in index.clauses if c.relation.kind is Kind.FIELD]
+            if index.store is not Store.INDEX or not fields:
+                continue
+            [clause] = fields
+            event = Event((name(str(holes["O"])), name(self.value)))
+            block = next(b for b in index.blocks if index.clauses[b.clause] is clause)
+            known: Holes = {
+                "KNOWN": self.supply.fresh(f"known_{clause.field}"),
+                "F": ast.Constant(clause.field),
+            }
+            every = "M" if index.head[0] == clause.args[0] else "(o for image in M.values() for o in image)"
             gather += quote(
-                f"for K, I in M.items():\n    KNOWN += [{key}, {image}]", M=index.name,
-                K=self.renderer.supply_local("key"), I=self.image, **holes,
+                f"KNOWN = [*{every}, *(o for o, field in ASSIGNED if field == F)]",
+                M=index.name,
+                **{**holes, **known},
+            )
+            enter += quote(
+                "for O in KNOWN:\n    V = getattr(O, F, MISSING)\n    if V is not MISSING:\n        WORK",
+                V=self.value, WORK=self._run([(index, block)], event, True), MISSING=self.support.MISSING,
+                **{**holes, **known},
             )  # fmt: skip
         if self.adopted is not None:
-            gather += quote("KNOWN += ADOPTED", ADOPTED=self.adopted, **holes)
-        enter: list[ast.stmt] = []
-        for field_name in self.plan.fields():
-            relation = field_relation(field_name)
-            entered = [d for d in self.plan.dependents(relation) if d[0].store is Store.INDEX]
-            put = Event(
-                (holes["O"] if isinstance(holes["O"], ast.expr) else name(str(holes["O"])), name(self.value))
-            )
-            work = [*self._run(self._after(entered, True, True), put, True), *self._adopted(name(self.value))]
-            if work:
-                enter += quote(
-                    "V = getattr(O, F, MISSING)\nif V is not MISSING:\n    WORK", V=self.value, WORK=work,
-                    F=ast.Constant(field_name), MISSING=self.support.MISSING, **holes,
-                )  # fmt: skip
-        enter += self._adopted(name(str(holes["O"])))
+            values = "*(getattr(o, field, None) for o, field in ASSIGNED)"
+            gather += quote(f"KNOWN = [*ADOPTED, {values}]", ADOPTED=self.adopted, **holes)
+            enter += quote("for O in KNOWN:\n    ADOPT(O)", ADOPT=str(self.adopt), **holes)
         return quote(
-            "def ENTER(O):\n"
-            "    'Enter an object, or a set, into the indices.'\n"
-            "    ENTERED\n"
-            "def FORGET(*objects):\n"
+            "def FORGET(*ASSIGNED):\n"
             "    'An exception ended an update half-way: indices are made anew now, answers when asked.'\n"
-            "    KNOWN = list(objects)\n"
             "    GATHER\n"
             "    DEMANDED\n"
             "    CLEAR\n"
             "    try:\n"
-            "        for O in KNOWN:\n"
-            "            ENTER(O)\n"
+            "        ENTERED\n"
             "    except BaseException:\n"
             "        REFUSE('IQ307', 'an exception ended an update, and another one its repair')\n"
             "        raise",
@@ -634,6 +636,7 @@ class EventRenderer:
                     *self.settled(),
                 ],
                 receiver,
+                field_name,
             ),
         ]
         if self._entry_tags(dependents) and field_name not in self.plan.class_fields:
@@ -671,6 +674,7 @@ class EventRenderer:
                     *after,
                 ],
                 receiver,
+                field_name,
             ),
             *quote(
                 "if FAULT is not None:\n    try:\n        raise FAULT\n    finally:\n        FAULT = None",
@@ -771,13 +775,13 @@ class EventRenderer:
         halves = self._member_halves(known)
         grow = self.whole([
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
-        ], source)  # fmt: skip
-        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
+        ])  # fmt: skip
+        found = self._found(dependents, holes)
         shrink = self.whole([
             *found,
             *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
             *self.settled(),
-        ], source)  # fmt: skip
+        ])  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         grow = [*self.waiting("note_element(S, X)", add, **holes), *grow]
@@ -798,6 +802,14 @@ class EventRenderer:
                 **holes,
             ),
         }
+
+    def _found(self, dependents: list[Dependent], holes: Holes) -> list[ast.stmt]:
+        """The element that a set holds in place of an equal one, where that makes a difference."""
+        if not tells_equals_apart(self.plan, dependents):
+            return []
+        return quote(
+            "if X.__class__ in LOOK_ALIKE:\n    X = STORED(S, X)", LOOK_ALIKE=self.support.LOOK_ALIKE, **holes
+        )
 
     def _switched_methods(
         self, grow: list[ast.stmt], shrink: list[ast.stmt], holes: Holes
@@ -825,12 +837,12 @@ class EventRenderer:
         }  # fmt: skip
         grow = self.whole([
             *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
-        ], source)  # fmt: skip
-        found = quote("X = STORED(S, X)", **holes) if tells_equals_apart(self.plan, dependents) else []
+        ])  # fmt: skip
+        found = self._found(dependents, holes)
         shrink = self.whole([
             *found, *halves["before_discard"], *quote("DISCARD(S, X)", **holes), *halves["after_discard"],
             *self.settled(),
-        ], source)  # fmt: skip
+        ])  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         noted = "note_element(S, X)"
@@ -921,8 +933,7 @@ class EventRenderer:
                     *self._adopted(name(self.value)),
                     *self._run(self._after(items, True, True), replaced_new, True),
                     *self.settled(),
-                ],
-                mapping,
+                ]
             ),
         ]
         fresh = self.whole(
@@ -933,8 +944,7 @@ class EventRenderer:
                 *self._adopted(name(key), name(self.value)),
                 *run(self._after(everything, True, True), new, True),
                 *self.settled(),
-            ],
-            mapping,
+            ]
         )
         gone = [
             *quote("OLD = M[K]\nV = MISSING\nK = STORED(M, K)", **holes),
@@ -944,8 +954,7 @@ class EventRenderer:
                     *delete,
                     *run(self._after(everything, False, True), new, True),
                     *self.settled(),
-                ],
-                mapping,
+                ]
             ),
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
@@ -993,10 +1002,8 @@ class EventRenderer:
             "N = C[X]\nif N > 1:\n    ONCE\nelse:\n    SHRINK", ONCE=shrink_once, SHRINK=shrink, **holes
         )
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
-        change = (
-            "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\n"
-            "try:\n    WHOLE\nexcept BaseException:\n    S._counts_ = None\n    raise"
-        )
+        change = "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\nWHOLE"
+        counted = "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    raise"
         methods = {
             method: [
                 *self.settling_batch(),
@@ -1004,7 +1011,7 @@ class EventRenderer:
                     change,
                     MATTERS=matters,
                     PLAINLY=plainly,
-                    WHOLE=self.whole([*work, *self.settled()], source),
+                    WHOLE=self.whole(quote(counted, WORK=[*work, *self.settled()], **holes)),
                     **holes,
                 ),
             ]
@@ -1289,7 +1296,7 @@ class EventRenderer:
             body = self.renderer.block(invariant, block, event, change)
             cost, clause = block.covers.best.cost, invariant.clauses[block.clause]
             shown = ", ".join(clause.args)
-            found += commented(body, f"{invariant.name} where {clause.relation} turns ({shown}): O({cost})")
+            found += commented(body, f"{invariant.name} for {clause.relation} := ({shown}): O({cost})")
         return found
 
     def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:

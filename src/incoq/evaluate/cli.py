@@ -40,10 +40,14 @@ QUICK_BUDGET = 240  # seconds; the report takes some of the rest of five minutes
     "--publish", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
     help="Also write the report there, with all samples in one file.",
 )  # fmt: skip
+@click.option(
+    "--readme", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+    help="Also put the claims and the peers between the marks of this file.",
+)  # fmt: skip
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 def evaluate(
     output: Path | None, quick: bool, only: tuple[str, ...], listed: bool, report_only: bool,
-    budget: float | None, programs: Path | None, publish: Path | None, master: str,
+    budget: float | None, programs: Path | None, publish: Path | None, readme: Path | None, master: str,
 ) -> None:  # fmt: skip
     """Measure the paper's experiments, judge its claims and write a report.
 
@@ -70,7 +74,7 @@ def evaluate(
     if not report_only:
         _announce(evaluation, budget)
     finished = _run(evaluation, master, report_only, budget)
-    _write(evaluation, master, finished, publish)
+    _write(evaluation, master, finished, publish, readme)
 
 
 def _need_spark() -> None:
@@ -191,12 +195,14 @@ def _publish(evaluation: Evaluation, pages: dict[str, str], place: Path) -> None
     click.echo(f"published in {place}", err=True)
 
 
-def _write(evaluation: Evaluation, master: str, finished: bool, publish: Path | None) -> None:
+def _write(
+    evaluation: Evaluation, master: str, finished: bool, publish: Path | None, readme: Path | None
+) -> None:
     """Compute everything from the rows, and write it down."""
     if not evaluation.rows():
         raise click.UsageError(f"{evaluation.place} has no samples yet")
     from incoq.evaluate.claims import CLAIMS, judge, speaking_against
-    from incoq.evaluate.report import Report, html, markdown, summary
+    from incoq.evaluate.report import Report, html, markdown, put_into, summary
     from incoq.evaluate.statistics import compute
     from incoq.evaluate.transformation import beside_the_papers, read_figures, verdicts
     from incoq.output import write_text
@@ -218,6 +224,8 @@ def _write(evaluation: Evaluation, master: str, finished: bool, publish: Path | 
     for name, text in pages.items():
         write_text(evaluation.place / name, text)
         click.echo(f"wrote {evaluation.place / name}", err=True)
+    if readme is not None:
+        write_text(readme, put_into(readme.read_text(encoding="utf-8"), pages["summary.md"]))
     if publish is not None:
         _publish(evaluation, pages, publish)
     click.echo(report.tally())

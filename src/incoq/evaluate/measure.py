@@ -144,7 +144,11 @@ class Evaluation:
                 jobs += [Job(experiment, mode, size, (run,)) for run in runs]
             elif runs:
                 jobs.append(Job(experiment, mode, size, runs))
-        return sorted(jobs, key=lambda job: job.experiment.plan(self.quick).seconds)  # a stable sort
+        # Further runs of what has enough of them but for their spread come last; a stable sort.
+        return sorted(
+            jobs,
+            key=lambda job: (job.runs[-1][1] > self.protocol.least, job.experiment.plan(self.quick).seconds),
+        )
 
     def _missing(self, mode: str, here: Sequence[Row], experiment: Experiment) -> Iterator[int]:
         """The numbers of the next runs of a part."""

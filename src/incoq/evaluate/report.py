@@ -98,9 +98,10 @@ def markdown(report: Report) -> str:
 def summary(report: Report) -> str:
     """What a README says: every claim with its verdict, and the peers at the largest size."""
     measured = dict(report.facts)
+    cut = any(v.verdict == UNMEASURED for v in report.verdicts)
     lines = [
         f"{report.tally()}. {report.statistics.samples:,} samples, {measured.get('machine', '')}, "
-        f"Python {measured.get('Python', '')}.",
+        f"Python {measured.get('Python', '')}." + (" The run was cut short before the rest." if cut else ""),
         "",
         *_table(("claim of the paper", "verdict"), [(v.claim.text, v.verdict) for v in report.verdicts]),
     ]
@@ -112,6 +113,22 @@ def summary(report: Report) -> str:
         ]
         lines += _peer_table(variant)
     return "\n".join(lines).rstrip() + "\n"
+
+
+BEGIN, END = "<!-- evaluation:begin -->\n", "<!-- evaluation:end -->"
+
+
+def put_into(text: str, summary: str) -> str:
+    """The text with the summary between its marks.
+
+    >>> put_into(f"before\\n{BEGIN}old\\n{END}\\nafter", "new\\n").splitlines()
+    ['before', '<!-- evaluation:begin -->', 'new', '<!-- evaluation:end -->', 'after']
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"no place for a summary: {BEGIN.strip()} and {END}")
+    return before + BEGIN + summary + END + after
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -87,6 +87,8 @@ def _prepare(job: dict[str, Any]) -> tuple[Version, Prepared, int]:
     for name in LIMITED & data.keys() if point.operations else ():
         data[name] = {column: values[: point.operations] for column, values in data[name].items()}
     gc.collect()
+    with contextlib.suppress(AttributeError):  # of glibc only: what reading left over counts for no version
+        ctypes.CDLL(None).malloc_trim(0)
     resident = _resident()
     version = load(Path(job["programs"]), driver.program, job["mode"], job["counted"])
     prepared = driver.prepare(version.module, data, point)

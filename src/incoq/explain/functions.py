@@ -34,7 +34,8 @@ def maintenance_functions(compiled: Compiled) -> Iterable[dict[str, Any]]:
         if isinstance(node, ast.ClassDef):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and method.name in methods:
-                    function = _function(lines, method, f"{methods[method.name]}.{method.name}", known)
+                    owner = compiled.support.own_classes.get(node.name, methods[method.name])
+                    function = _function(lines, method, f"{owner}.{method.name}", known)
                     if function["blocks"]:  # elsewhere a method of the prelude
                         yield function
         elif isinstance(node, ast.FunctionDef) and node.name not in prelude:

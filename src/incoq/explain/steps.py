@@ -88,7 +88,9 @@ def _planned(compiled: Compiled, mode: str, counting: bool) -> Plan:
     plan = compiled.plan
     names = NameSupply(compiled.program.identifiers() - {"Set"})
     without = plan.without if counting else plan.without | {"counts"}
-    return define_invariants(list(plan.queries), mode, plan.strategy, names, without, plan.only_adds)
+    return define_invariants(
+        list(plan.queries), mode, plan.strategy, names, without, plan.only_adds, plan.fixed
+    )
 
 
 def _invariants(plan: Plan) -> str:

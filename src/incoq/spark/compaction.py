@@ -22,7 +22,8 @@ from incoq.spark import sealed
 from incoq.spark.lookup import INDEX, Lookup, log_of
 from incoq.spark.store import Entry, read_sealed
 
-ROW_GROUP = 1024  # rows: what one look-up reads
+ROW_GROUP = 256  # rows: what one look-up reads
+COMPRESSION = "snappy"  # of pages this small, zstd takes twice as long to read
 _MOST = 1_000_000  # rows of one file
 BASE = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 
@@ -89,5 +90,5 @@ def fold(task: Fold) -> int:
         part = rows[start : start + _MOST]
         table = pa.table([list(column) for column in zip(*part, strict=True)], schema=BASE)
         name = target / f"part-{uuid.uuid4().hex[:12]}.parquet"
-        sealed.write_table(table, name, name, row_group_size=ROW_GROUP)
+        sealed.write_table(table, name, name, row_group_size=ROW_GROUP, compression=COMPRESSION)
     return len(rows)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from incoq.spark.deployment import Deployment
@@ -54,24 +56,35 @@ class Reader:
         self.fields = {f"field_{f}" for f in (*deployment.fields, *deployment.other_fields)}
         self.globals = set(deployment.globals)
         self.arity = {DEMAND + q.name: len(q.demand) for q in deployment.queries}
+        self.makers: dict[str, Callable[[Any, list[Any]], Row]] = {
+            **{name: partial(_tuple, name) for name in self.globals},
+            **{name: partial(_demand, name, width) for name, width in self.arity.items()},
+            ITEM: _entry,
+            **{name: partial(_field, name) for name in self.fields},
+            MEMBER: _member,
+        }
 
     def read(self, lines: Iterable[str], after: int | None) -> Batch:
         """The rows of a batch of JSON lines; sequence numbers up to `after` have been seen before."""
         batch = Batch(last=after)
         events: list[tuple[int, str, list[Row]]] = []
+        rows_of = self._rows if self.of_table is not None else self._one_row
         for line in lines:
-            if not line or line.isspace():
+            text = line.strip()
+            if not text:
                 continue
             try:
-                event = json.loads(line)
-            except (ValueError, RecursionError):
+                event, end = _scan(text, 0)
+            except (StopIteration, ValueError, RecursionError):
+                event, end = None, -1
+            if end != len(text):
                 batch.rejected.append(Rejected("not a line of JSON", line))
                 continue
             try:
-                events.append((self._sequence(event), line, self._rows(event)))
+                events.append((self._sequence(event), line, rows_of(event)))
             except Fault as fault:
                 batch.rejected.append(Rejected(str(fault), line))
-        events.sort(key=_by_sequence)
+        events.sort(key=_FIRST)
         found: dict[tuple[str, str, str], Row] = {}
         last = after
         for sequence, line, rows in events:
@@ -96,6 +109,9 @@ class Reader:
             raise Fault("`seq` is a whole number" if "seq" in event else "`seq` is missing")
         return int(sequence)
 
+    def _one_row(self, event: dict[str, Any]) -> list[Row]:
+        return [self.row(event)]
+
     def _rows(self, event: dict[str, Any]) -> list[Row]:
         if self.of_table is None or "table" not in event:
             return [self.row(event)]
@@ -106,48 +122,66 @@ class Reader:
 
     def row(self, event: dict[str, Any]) -> Row:
         """The row that an event stands for; `Fault` where it stands for none."""
-        relation, op, values = event.get("rel"), event.get("op"), event.get("values")
+        relation, values = event.get("rel"), event.get("values")
         if relation.__class__ is not str:
             raise Fault("`rel` is the name of a relation")
         if values.__class__ is not list:
             raise Fault("`values` is a list")
         assert isinstance(relation, str) and isinstance(values, list)
+        make = self.makers.get(relation)
+        if make is None:
+            raise Fault(f"unknown relation {relation!r:.80}")
         try:
-            if relation == MEMBER:
-                present = _op(op, _ADD)
-                _width(values, 2)
-                return _element(_owner(values[0], "the set"), values[1], present)
-            if relation in self.fields:
-                present = _op(op, _ASSIGN)
-                _width(values, 2 if present else 1)
-                text = as_text(values[1]) if present else None
-                return relation, _owner(values[0], "the object"), "", text, present
-            if relation == ITEM:
-                present = _op(op, _ASSIGN)
-                _width(values, 3 if present else 2)
-                text = as_text(values[2]) if present else None
-                return ITEM, _owner(values[0], "the map"), as_key(values[1]), text, present
-            if relation in self.arity:
-                present = _op(op, _ADD)
-                _width(values, self.arity[relation])
-                for value in values:
-                    if value is None:
-                        raise Fault("a parameter is null")
-                return relation, as_key(values)[1:], "", None, present
-            if relation in self.globals:
-                if not values:
-                    raise Fault("no values")
-                return _element(relation, values if len(values) > 1 else values[0], _op(op, _ADD))
+            return make(event.get("op"), values)
         except NotAValue as fault:
             raise Fault(str(fault)) from None
-        raise Fault(f"unknown relation {relation!r:.80}")
 
 
-def _by_sequence(event: tuple[int, str, list[Row]]) -> int:
-    return event[0]
+_scan: Callable[[str, int], tuple[Any, int]]
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # `json.loads` without white space
+_FIRST = itemgetter(0)
+
+
+def _member(op: Any, values: list[Any]) -> Row:
+    present = _op(op, _ADD)
+    _width(values, 2)
+    return _element(_owner(values[0], "the set"), values[1], present)
+
+
+def _field(relation: str, op: Any, values: list[Any]) -> Row:
+    if op == "assign" and len(values) == 2 and values[0].__class__ is str:  # most of them
+        return relation, values[0], "", as_text(values[1]), True
+    present = _op(op, _ASSIGN)
+    _width(values, 2 if present else 1)
+    text = as_text(values[1]) if present else None
+    return relation, _owner(values[0], "the object"), "", text, present
+
+
+def _entry(op: Any, values: list[Any]) -> Row:
+    present = _op(op, _ASSIGN)
+    _width(values, 3 if present else 2)
+    text = as_text(values[2]) if present else None
+    return ITEM, _owner(values[0], "the map"), as_key(values[1]), text, present
+
+
+def _demand(relation: str, width: int, op: Any, values: list[Any]) -> Row:
+    present = _op(op, _ADD)
+    _width(values, width)
+    for value in values:
+        if value is None:
+            raise Fault("a parameter is null")
+    return relation, as_key(values)[1:], "", None, present
+
+
+def _tuple(relation: str, op: Any, values: list[Any]) -> Row:
+    if not values:
+        raise Fault("no values")
+    return _element(relation, values if len(values) > 1 else values[0], _op(op, _ADD))
 
 
 def _element(owner: str, value: Any, present: bool) -> Row:
+    if value.__class__ is str:
+        return MEMBER, owner, "s" + value, None, present
     key = as_key(value)
     text = as_text(value)
     return MEMBER, owner, key, text if text != key else None, present

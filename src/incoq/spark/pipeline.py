@@ -28,20 +28,18 @@ from incoq.spark import sealed
 from incoq.spark.compaction import fold, fold_tasks
 from incoq.spark.deployment import Deployment
 from incoq.spark.events import Batch, Reader, Rejected
-from incoq.spark.hosting import DEMAND
-from incoq.spark.lookup import Lookup, write_index
+from incoq.spark.lookup import write_index
 from incoq.spark.mapping import RowReader, make_mapping
-from incoq.spark.planner import ROADS, Estimate, Measures, estimate
+from incoq.spark.planner import Estimate
 from incoq.spark.results import net_results, row_key
-from incoq.spark.store import Entry, Manifest, NoJoins, Store, StoreError, token, with_total
+from incoq.spark.roads import Applied, Joins, Roads, feed_entry
+from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total
 from incoq.spark.worker import FEED, Outcome, Task, advance
 
 KEEP_FEED = 100  # batches
 SNAPSHOT_EVERY = 20  # batches
 COMPACT_EVERY = 50  # batches in the log
 Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
-# Writes how the answers of a manifest differ from those of one before to a place; None before: from none.
-Joins = Callable[[Manifest | None, Manifest, str], tuple[list[str], int, int]]
 
 LOG = pa.schema(
     [("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string()), ("p", pa.bool_())]
@@ -68,17 +66,6 @@ class Progress:
     estimate: Estimate | None = None
 
 
-@dataclass(frozen=True)
-class Applied:
-    """How the answers changed, by whichever road."""
-
-    feed: Entry
-    outcomes: tuple[Outcome, ...]
-    changes: int
-    grown: int  # by how many rows the answers grew
-    road: str
-
-
 class Pipeline:
     """A store, the session that works on it, and the program that it maintains."""
 
@@ -93,14 +80,9 @@ class Pipeline:
         joins: Joins | None = None,
         road: str = "auto",
     ) -> None:
-        if road not in ROADS:
-            raise StoreError(f"a road is {', '.join(ROADS)}; not {road}")
-        if road == "joins" and joins is None:
-            raise StoreError("joins need a Spark session")
-        self.joins, self.road = joins, road
-        self.snapshot_every, self.compact_every = snapshot_every, compact_every
+        self.roads = Roads(store, self._advance, snapshot_every, joins, road)
+        self.compact_every = compact_every
         self.store, self.run, self.watch, self.step = store, run, watch, step
-        self.no_joins = ""  # why the joins cannot be taken
         self.deployment = store.deployment()
         self.program = digest(self.deployment)
         mapping = store.mapping()
@@ -137,11 +119,11 @@ class Pipeline:
         self.step("log written")
         changed = self._write_rejected(changed, batch, source)
         applied: Applied | None = None
-        cost = self._estimate(manifest, batch)
+        cost = self.roads.estimate(manifest, batch)
         if batch.rows:
             changed = replace(changed, log=(*manifest.log, entry))
-            applied = self._apply(manifest, changed, f"batch {number}: apply {source}", cost)
-            changed = self._after(changed, batch, applied, cost, time.perf_counter() - started)
+            name = f"batch {number}: apply {source}"
+            changed, applied = self.roads.take(manifest, changed, name, batch, cost)
         self.step("applied")
         outcomes = applied.outcomes if applied is not None else ()
         changes = applied.changes if applied is not None else 0
@@ -163,62 +145,6 @@ class Pipeline:
             )
         )  # fmt: skip
         return self.compact() if len(changed.log) >= self.compact_every else changed
-
-    # -- roads -------------------------------------------------------------------------------------
-
-    def _estimate(self, manifest: Manifest, batch: Batch) -> Estimate:
-        new = sum(row[0].startswith(DEMAND) and row[4] for row in batch.rows)
-        return estimate(Measures.of(manifest.measures), len(batch.rows), new)
-
-    def _apply(self, before: Manifest, changed: Manifest, name: str, cost: Estimate) -> Applied:
-        """How a batch changes the answers, by the road that is told, or that is cheaper."""
-        road = cost.road if self.road == "auto" and self.joins is not None else self.road
-        if road == "joins":
-            try:
-                return self._by_joins(before, changed)
-            except NoJoins as error:
-                if self.road == "joins":
-                    raise
-                self.joins, self.no_joins = None, str(error)
-        return self._by_engines(changed, name)
-
-    def _by_engines(self, changed: Manifest, name: str, from_scratch: bool = False) -> Applied:
-        number = changed.batch
-        last = changed.snapshot.batch if changed.snapshot is not None else 0
-        snapshot = number // self.snapshot_every > last // self.snapshot_every
-        outcomes = tuple(self._advance(changed, name, from_scratch, snapshot))
-        changes, grown = sum(o.changes for o in outcomes), sum(o.grown for o in outcomes)
-        return Applied(_feed(changed, list(outcomes)), outcomes, changes, grown, "engines")
-
-    def _by_joins(self, before: Manifest | None, changed: Manifest) -> Applied:
-        assert self.joins is not None
-        place = self.store.place("feed", changed.batch, changed.token)
-        files, changes, grown = self.joins(before, changed, place)
-        feed = Entry(changed.batch, place, changes, changed.token, tuple(sorted(files)))
-        return Applied(feed, (), changes, grown, "joins")
-
-    def _after(
-        self, changed: Manifest, batch: Batch, applied: Applied, cost: Estimate, seconds: float
-    ) -> Manifest:
-        """The manifest with what the road wrote, and with what was learned on it."""
-        measures, rows = Measures.of(changed.measures), len(batch.rows)
-        if applied.road == "engines":
-            measures = measures.after_engines(rows, applied.outcomes)
-        else:
-            new = sum((1 if row[4] else -1) for row in batch.rows if row[0].startswith(DEMAND))
-            measures = measures.after_joins(rows, seconds, cost.joins, applied.grown, new)
-        changed = replace(
-            changed, feed=(*changed.feed, applied.feed), measures=measures.as_json(),
-            roads={"last": applied.road, "told": self.road, "estimate": cost.as_json(),
-                   "no_joins": self.no_joins},
-        )  # fmt: skip
-        changed = with_total(changed, **{f"by_{applied.road}": 1})
-        files = tuple(sorted(o.snapshot for o in applied.outcomes if o.snapshot))
-        if not files:
-            return changed
-        place = self.store.place("snapshots", changed.batch, changed.token)
-        loaded = sum(o.loaded for o in applied.outcomes)
-        return replace(changed, snapshot=Entry(changed.batch, place, loaded, changed.token, files))
 
     def _advance(
         self, manifest: Manifest, name: str, from_scratch: bool = False, snapshot: bool = False
@@ -271,33 +197,13 @@ class Pipeline:
         ownerless = write(self.store.path / path) or {}
         base = Entry(0, path, write_index(self.store.path / path), attempt)
         manifest = Manifest(partitions, 0, attempt, base)
-        manifest, applied = self._bootstrapped(manifest)
+        manifest, applied = self.roads.begin(manifest, [q.name for q in self.deployment.queries])
         reasons = {f"{count} rows of {r} have no owner": count for r, count in ownerless.items() if count}
         batch = Batch(rejected=[Rejected(reason, "") for reason in reasons])
         manifest = self._write_rejected(manifest, batch, "bootstrap")
         manifest = with_total(manifest, changes=applied.changes, rejected=sum(reasons.values()))
         self.store.commit(manifest)
         return manifest
-
-    def _bootstrapped(self, manifest: Manifest) -> tuple[Manifest, Applied]:
-        """Answer the demand of a new base, by the cheaper road."""
-        lookup = Lookup(self.store.path, manifest.base, ())
-        demanded = len(lookup.demand(q.name for q in self.deployment.queries)) if manifest.base.rows else 0
-        measures = Measures(demanded=float(demanded), facts=float(demanded), behind=-1.0)
-        cost, started = estimate(measures, 0, 0), time.perf_counter()
-        manifest = replace(manifest, measures=measures.as_json())
-        road = cost.road if self.road == "auto" and self.joins is not None else self.road
-        applied: Applied | None = None
-        if road == "joins":
-            try:
-                applied = self._by_joins(None, manifest)
-            except NoJoins as error:
-                if self.road == "joins":
-                    raise
-                self.no_joins = str(error)
-        if applied is None:
-            applied = self._by_engines(manifest, "bootstrap: answer the demand", from_scratch=True)
-        return self._after(manifest, Batch(), applied, cost, time.perf_counter() - started), applied
 
     def compact(self, keep_feed: int = KEEP_FEED) -> Manifest:
         """Fold the log into the base and the feed into the results; no answer changes.
@@ -319,7 +225,7 @@ class Pipeline:
         manifest = self.store.manifest()
         attempt = replace(manifest, token=token())
         outcomes = self._advance(attempt, f"batch {manifest.batch}: verify", from_scratch=True)
-        anew = replace(manifest, results=None, feed=(_feed(attempt, outcomes),))
+        anew = replace(manifest, results=None, feed=(feed_entry(attempt, outcomes),))
         found, expected = (_lines(net_results(self.store, m)) for m in (manifest, anew))
         self.store.sweep(manifest)
         return sorted(
@@ -362,12 +268,6 @@ def _taken(source: str, name: str, manifest: Manifest) -> Manifest:
 
 def _lines(table: Any) -> set[str]:
     return {row_key(*row.values()) for row in table.to_pylist()}
-
-
-def _feed(manifest: Manifest, outcomes: list[Outcome]) -> Entry:
-    files = tuple(sorted(o.file for o in outcomes if o.file))
-    path = f"feed/{manifest.batch:08d}-{manifest.token}"
-    return Entry(manifest.batch, path, sum(o.changes for o in outcomes), manifest.token, files)
 
 
 def _write(table: Any, path: Path) -> None:

@@ -26,6 +26,7 @@ JOINS, PER_FACT, PER_ANSWER = (
 )  # seconds of joins over nothing; for what they reach and answer
 MARGIN = 0.8  # the joins must be cheaper by this: taking them leaves the engines behind
 _WEIGHT = 0.5  # of what was measured last
+_TASK, _MANY = 0.02, 10_000  # seconds of a task with no change; as many changes weigh as much as all before
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Measures:
 
     def after_engines(self, rows: int, outcomes: Sequence[Outcome]) -> Measures:
         """What a batch that the engines applied teaches."""
-        routed, slowest = sum(o.routed for o in outcomes), max((o.seconds for o in outcomes), default=0.0)
+        routed, slowest = sum(o.routed for o in outcomes), max((o.cpu for o in outcomes), default=0.0)
         found = replace(
             self,
             facts=float(sum(o.loaded for o in outcomes)),
@@ -60,11 +61,12 @@ class Measures:
         )
         if any(o.built for o in outcomes):
             built = found.demanded
-            return replace(found, demand=_mixed(self.demand, slowest / built)) if built else found
+            return replace(found, demand=slowest / built) if built else found
         if rows and not any(o.replayed for o in outcomes):
             found = replace(found, share=_mixed(self.share, routed / rows))
-            if routed >= 100:  # or the job itself is what was measured
-                found = replace(found, change=_mixed(self.change, slowest / routed))
+            if routed:
+                seconds = max(0.0, slowest - _TASK) / routed
+                found = replace(found, change=_mixed(self.change, seconds, routed / (routed + _MANY)))
         return found
 
     def after_joins(self, rows: int, seconds: float, estimated: float, grown: int, new: int) -> Measures:
@@ -77,8 +79,8 @@ class Measures:
         )  # fmt: skip
 
 
-def _mixed(before: float, now: float) -> float:
-    return (1 - _WEIGHT) * before + _WEIGHT * now
+def _mixed(before: float, now: float, weight: float = _WEIGHT) -> float:
+    return (1 - weight) * before + weight * now
 
 
 @dataclass(frozen=True)

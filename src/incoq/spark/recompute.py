@@ -58,10 +58,12 @@ class Recomputation:
         plan = self.deployment.query(query)
         hidden = [text for _, text in plan.hidden]
         rows = [(*demand_texts(params), *hidden) for params in self.relations.demand(query)]
+        if not rows:
+            return self.spark.createDataFrame([], "params string, result string")
         names = [f"d{n}" for n in range(len(joins.demand))]
         demand = self.spark.createDataFrame(rows, ", ".join(f"{n} string" for n in names))
         steps = Steps(self, joins)
-        answers, columns = steps.answers(demand, names, [list(c) for c in zip(*rows, strict=True)] or None)
+        answers, columns = steps.answers(demand, names, [list(c) for c in zip(*rows, strict=True)])
         params = json_list([f.col(columns[p]) for p in joins.params])
         result = f.col("shown") if joins.aggregate else json_text(f.col("element"))
         return answers.select(params.alias("params"), result.alias("result")).distinct()
@@ -102,8 +104,7 @@ class Recomputation:
         keys = [json_key(f.col("params")).alias("kp"), json_key(f.col("result")).alias("kr")]
         anew = result_frame(self.spark, []).drop("delta")
         for query in self.deployment.queries:
-            if self.relations.demand(query.name):
-                anew = anew.unionByName(self.answers(query.name).withColumn("query", f.lit(query.name)))
+            anew = anew.unionByName(self.answers(query.name).withColumn("query", f.lit(query.name)))
         anew = anew.select("query", *keys, "params", "result")
         old = net_frame(self.spark, self.store, before).select(
             f.col("query"), *keys, f.col("params").alias("p"), f.col("result").alias("r")

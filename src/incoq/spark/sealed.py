@@ -28,12 +28,12 @@ def _name_of(path: Path) -> bytes:
 
 def write_table(table: Any, place: Path, named: Path, **options: Any) -> None:
     """Write a table to a place for the file that it will be."""
-    pq.write_table(table.replace_schema_metadata({_NAME: _name_of(named)}), place, **_OPTIONS, **options)
+    pq.write_table(table.replace_schema_metadata({_NAME: _name_of(named)}), place, **{**_OPTIONS, **options})
 
 
-def writer(schema: Any, place: Path, named: Path) -> Any:
+def writer(schema: Any, place: Path, named: Path, **options: Any) -> Any:
     """The same, for tables that come one after another."""
-    return pq.ParquetWriter(place, schema.with_metadata({_NAME: _name_of(named)}), **_OPTIONS)
+    return pq.ParquetWriter(place, schema.with_metadata({_NAME: _name_of(named)}), **{**_OPTIONS, **options})
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from incoq.spark.compaction import BASE, ROW_GROUP
+from incoq.spark.compaction import BASE, COMPRESSION, ROW_GROUP
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
 from incoq.spark.mapping import Mapping, mapped_frames
@@ -255,7 +255,8 @@ def _writer(place: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
                 if relation not in open_files:
                     folder = Path(place) / f"rel={relation}"
                     folder.mkdir(parents=True, exist_ok=True)
-                    open_files[relation] = sealed.writer(BASE, folder / f".{name}", folder / name)
+                    fresh = folder / f".{name}"
+                    open_files[relation] = sealed.writer(BASE, fresh, folder / name, compression=COMPRESSION)
                 open_files[relation].write_table(rows, row_group_size=ROW_GROUP)
         for relation, file in open_files.items():
             file.close()

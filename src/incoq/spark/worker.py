@@ -69,6 +69,7 @@ class Outcome:
     snapshot: str
     rebuilt: bool  # was starting anew cheaper than applying the batch?
     grown: int  # by how many rows the answers grew
+    cpu: float  # seconds of this process: what the planner learns from, whatever else the machine does
 
 
 @dataclass
@@ -94,7 +95,7 @@ def partition_of(params: str, partitions: int) -> int:
 
 def advance(task: Task) -> Outcome:
     """Do a task; run by Spark on whatever worker is free."""
-    started = time.perf_counter()
+    started, used = time.perf_counter(), time.process_time()
     place = task.store, task.partition, task.partitions
     wanted = [task.base.token, *(entry.token for entry in task.log)]
     hosted = ENGINES.pop(place, None)  # put back when all went well
@@ -142,7 +143,7 @@ def advance(task: Task) -> Outcome:
     return Outcome(
         task.partition, routed, fetched, len(reported), file, not usable, replayed, len(engine.demanded),
         engine.size(), time.perf_counter() - started, snapshot,
-        rebuilt, sum(row[3] for row in reported),
+        rebuilt, sum(row[3] for row in reported), time.process_time() - used,
     )  # fmt: skip
 
 

@@ -423,7 +423,7 @@ def run_shape(
                 world.apply(*event)
             expected = world.answers()
             if by_joins:
-                pipeline.road = "joins" if rng.random() < by_joins else "engines"
+                pipeline.roads.told = "joins" if rng.random() < by_joins else "engines"
             with _starting_anew(rng.random() < 0.3):
                 pipeline.run_batch(stream.lines(events), f"batch {number}")
         except NoJoins:

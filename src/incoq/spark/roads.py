@@ -1,0 +1,126 @@
+"""The two roads of a batch, engines and joins: what each writes to the feed, and what is learned on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from incoq.spark.events import Batch
+from incoq.spark.hosting import DEMAND
+from incoq.spark.lookup import Lookup
+from incoq.spark.planner import ROADS, Estimate, Measures, estimate
+from incoq.spark.store import Entry, Manifest, NoJoins, Store, StoreError, with_total
+from incoq.spark.worker import Outcome
+
+# Writes how the answers of a manifest differ from those of one before to a place; None before: from none.
+# Gives the files, how many rows they have, and by how many the answers grew.
+Joins = Callable[[Manifest | None, Manifest, str], tuple[list[str], int, int]]
+Advance = Callable[[Manifest, str, bool, bool], list[Outcome]]  # name, from scratch, with a snapshot
+
+
+@dataclass(frozen=True)
+class Applied:
+    """How the answers changed, by whichever road."""
+
+    feed: Entry
+    outcomes: tuple[Outcome, ...]
+    changes: int
+    grown: int  # by how many rows the answers grew
+    road: str
+
+
+class Roads:
+    """Takes one of the roads for each batch."""
+
+    def __init__(
+        self, store: Store, advance: Advance, snapshot_every: int, joins: Joins | None, told: str
+    ) -> None:
+        if told not in ROADS:
+            raise StoreError(f"a road is {', '.join(ROADS)}; not {told}")
+        if told == "joins" and joins is None:
+            raise StoreError("joins need a Spark session")
+        self.store, self.advance, self.snapshot_every = store, advance, snapshot_every
+        self.joins, self.told = joins, told
+        self.no_joins = ""  # why the joins cannot be taken
+
+    def estimate(self, manifest: Manifest, batch: Batch) -> Estimate:
+        """What a batch would take."""
+        new = sum(row[0].startswith(DEMAND) and row[4] for row in batch.rows)
+        return estimate(Measures.of(manifest.measures), len(batch.rows), new)
+
+    def take(
+        self, before: Manifest, changed: Manifest, name: str, batch: Batch, cost: Estimate
+    ) -> tuple[Manifest, Applied]:
+        """Find how a batch changes the answers; the manifest with that, and with what was learned."""
+        started = time.perf_counter()
+        applied = self._taken(before, changed, name, cost, False)
+        return self._learned(changed, batch, applied, cost, time.perf_counter() - started), applied
+
+    def begin(self, manifest: Manifest, queries: Sequence[str]) -> tuple[Manifest, Applied]:
+        """Answer the demand of a new base."""
+        demanded = (
+            len(Lookup(self.store.path, manifest.base, ()).demand(queries)) if manifest.base.rows else 0
+        )
+        measures = Measures(demanded=float(demanded), facts=float(demanded), behind=-1.0)
+        cost, started = estimate(measures, 0, 0), time.perf_counter()
+        manifest = replace(manifest, measures=measures.as_json())
+        applied = self._taken(None, manifest, "bootstrap: answer the demand", cost, True)
+        return self._learned(manifest, Batch(), applied, cost, time.perf_counter() - started), applied
+
+    def _taken(
+        self, before: Manifest | None, changed: Manifest, name: str, cost: Estimate, from_scratch: bool
+    ) -> Applied:
+        """By the road that is told, or that is cheaper."""
+        road = cost.road if self.told == "auto" and self.joins is not None else self.told
+        if road == "joins":
+            try:
+                return self._by_joins(before, changed)
+            except NoJoins as error:
+                if self.told == "joins":
+                    raise
+                self.joins, self.no_joins = None, str(error)
+        return self._by_engines(changed, name, from_scratch)
+
+    def _by_engines(self, changed: Manifest, name: str, from_scratch: bool) -> Applied:
+        last = changed.snapshot.batch if changed.snapshot is not None else 0
+        snapshot = changed.batch // self.snapshot_every > last // self.snapshot_every
+        outcomes = self.advance(changed, name, from_scratch, snapshot)
+        changes, grown = sum(o.changes for o in outcomes), sum(o.grown for o in outcomes)
+        return Applied(feed_entry(changed, outcomes), tuple(outcomes), changes, grown, "engines")
+
+    def _by_joins(self, before: Manifest | None, changed: Manifest) -> Applied:
+        assert self.joins is not None
+        place = self.store.place("feed", changed.batch, changed.token)
+        files, changes, grown = self.joins(before, changed, place)
+        feed = Entry(changed.batch, place, changes, changed.token, tuple(sorted(files)))
+        return Applied(feed, (), changes, grown, "joins")
+
+    def _learned(
+        self, changed: Manifest, batch: Batch, applied: Applied, cost: Estimate, seconds: float
+    ) -> Manifest:
+        measures, rows = Measures.of(changed.measures), len(batch.rows)
+        if applied.road == "engines":
+            measures = measures.after_engines(rows, applied.outcomes)
+        else:
+            new = sum((1 if row[4] else -1) for row in batch.rows if row[0].startswith(DEMAND))
+            measures = measures.after_joins(rows, seconds, cost.joins, applied.grown, new)
+        changed = replace(
+            changed, feed=(*changed.feed, applied.feed), measures=measures.as_json(),
+            roads={"last": applied.road, "told": self.told, "estimate": cost.as_json(),
+                   "no_joins": self.no_joins},
+        )  # fmt: skip
+        changed = with_total(changed, **{f"by_{applied.road}": 1})
+        files = tuple(sorted(o.snapshot for o in applied.outcomes if o.snapshot))
+        if not files:
+            return changed
+        place = self.store.place("snapshots", changed.batch, changed.token)
+        loaded = sum(o.loaded for o in applied.outcomes)
+        return replace(changed, snapshot=Entry(changed.batch, place, loaded, changed.token, files))
+
+
+def feed_entry(manifest: Manifest, outcomes: Sequence[Outcome]) -> Entry:
+    """What the partitions wrote to the feed."""
+    files = tuple(sorted(o.file for o in outcomes if o.file))
+    path = f"feed/{manifest.batch:08d}-{manifest.token}"
+    return Entry(manifest.batch, path, sum(o.changes for o in outcomes), manifest.token, files)

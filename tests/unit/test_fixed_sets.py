@@ -1,0 +1,121 @@
+"""Global sets that never are others: when they are known by name, and that nothing is different then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import incoq
+
+PROGRAM = """
+from incoq import Set, query
+
+DAYS = Set()
+BIRTHS = {("ann", 1), ("bob", 1)}
+
+
+@query
+def shared():
+    return {d for d in DAYS if len({p for (p, day) in BIRTHS if day == d}) > 1}
+
+
+@query
+def count():
+    return len({d for d in DAYS if d in {day for (p, day) in BIRTHS}})
+
+
+def born(person, day):
+    BIRTHS.add((person, day))
+
+
+def forget(person, day):
+    BIRTHS.discard((person, day))
+"""
+
+
+def load(text: str, **options: Any) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "program"}
+    exec(compile(incoq.compile_source(text, **options).code, "<compiled>", "exec"), namespace)
+    return namespace
+
+
+def fixed(text: str) -> frozenset[str]:
+    return incoq.compile_source(text).plan.fixed
+
+
+def test_a_set_made_once_at_the_top_is_no_parameter() -> None:
+    compiled = incoq.compile_source(PROGRAM)
+    assert compiled.plan.fixed == {"DAYS", "BIRTHS"}
+    assert all(not query.hidden for query in compiled.plan.queries)
+    assert not incoq.compile_source(PROGRAM, without=["globals"]).plan.fixed
+    assert not incoq.compile_source(PROGRAM, mode="incremental").plan.fixed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "def anew():\n    global DAYS\n    DAYS = Set()\n",
+        "import sys\ndef anew():\n    sys.modules[__name__].DAYS = Set()\n",
+        "def anew():\n    globals()['DAYS'] = Set()\n",
+        "def anew(module):\n    setattr(module, 'DAYS', Set())\n",
+        "@query\ndef other(x):\n    return {y for y in x.f if y is DAYS}\n",
+        "@query\ndef other(DAYS):\n    return {d for d in DAYS}\n",
+        "if BIRTHS:\n    DAYS = Set()\n",
+    ],
+)
+def test_a_set_that_may_be_another_one_stays_a_parameter(change: str) -> None:
+    assert "DAYS" not in fixed(PROGRAM + "\n" + change)
+
+
+@pytest.mark.parametrize("strategy", ["tags", "join", "auto"])
+def test_answers_follow_every_change_and_nothing_is_kept_before_or_after(strategy: str) -> None:
+    program = load(PROGRAM, strategy=strategy)
+    compiled = incoq.compile_source(PROGRAM, strategy=strategy)
+    days, births = program["DAYS"], program["BIRTHS"]
+    days.add(1)
+    assert compiled.extra_space(program) == 0
+    assert program["shared"]() == {1}
+    program["forget"]("bob", True)  # equal to 1
+    assert (program["shared"](), program["count"]()) == (set(), 1)
+    program["born"]("cid", 2)
+    program["born"]("dan", 2)
+    days |= {2, 3}
+    assert (program["shared"](), program["count"]()) == ({2}, 2)
+    births.clear()
+    assert (program["shared"](), program["count"]()) == (set(), 0)
+    births.update({("eve", 3), ("fay", 3)})
+    assert program["shared"]() == {3}
+    program["shared"].release()
+    program["count"].release()
+    assert compiled.extra_space(program) == 0
+    assert type(days) is program["Set"]
+    assert days.__class__ is program["Set"]
+    assert program["shared"]() == {3}
+
+
+def test_a_query_that_is_asked_before_its_set_is_made_finds_no_name() -> None:
+    text = PROGRAM.replace("DAYS = Set()\n", "", 1)
+    early = text.replace(
+        "def born",
+        "try:\n    shared()\nexcept NameError as e:\n    error = str(e)\nDAYS = Set([1])\n\n\ndef born",
+    )
+    program = load(early)
+    assert program["error"] == "name 'DAYS' is not defined"
+    assert program["shared"]() == {1}
+
+
+def test_a_set_in_its_own_elements_and_behind_a_field_is_still_one_set() -> None:
+    text = (
+        "from incoq import Set, query\nS = Set()\nclass O:\n    pass\n"
+        "@query\ndef deep(o):\n    return {x for s in o.sets for x in s if x in S}\n"
+    )
+    program = load(text)
+    o = program["O"]()
+    o.sets = program["Set"]([program["S"]])
+    assert program["deep"](o) == set()
+    program["S"].add(program["S"])
+    program["S"].add(1)
+    assert program["deep"](o) == {program["S"], 1}
+    program["S"].discard(program["S"])
+    assert program["deep"](o) == {1}
