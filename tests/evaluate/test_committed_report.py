@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from incoq.cli import main
+from incoq.evaluate import cli
 from incoq.evaluate.report import BEGIN, END
 from incoq.evaluate.rows import read_rows
 
@@ -27,7 +29,7 @@ def test_the_figures_of_the_readme_are_those_of_the_committed_report() -> None:
 def test_the_committed_report_is_what_the_command_makes_of_its_samples(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark, "stop", lambda: None)  # the session of all tests
+    monkeypatch.setattr(cli, "_spark", lambda master: nullcontext(spark))  # the session of all tests stays
     for name in ("settings.json", "transformations.json", "samples/all.parquet"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes((COMMITTED / name).read_bytes())

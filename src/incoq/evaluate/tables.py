@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from incoq.evaluate.drivers import ALL, UPDATES
 from incoq.evaluate.experiments import Experiment
-from incoq.evaluate.peers import THREADED
+from incoq.evaluate.peers import PEERS, THREADED
 from incoq.evaluate.statistics import Statistics
 from incoq.evaluate.versions import LABELS
 
@@ -121,7 +121,5 @@ def shown(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-THREADED_NOTE = (
-    f"{', '.join(sorted(name.capitalize() for name in THREADED))} start threads, so their processes cannot "
-    "be forked and they have fewer runs."
-)
+_NAMES = ", ".join(sorted(PEERS[mode].partition(",")[0] for mode in THREADED))
+THREADED_NOTE = f"{_NAMES} start threads, so their processes cannot be forked and they have fewer runs."
