@@ -67,7 +67,6 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
         ("demand_alike", "add", "g1", "g2"),
         ("demand_lonely", "add", "g2"),
     ]
-    demand += [("demand_many", "add", "g0")]
     made.run_batch(lines([*demand, *events(rng, 120)]), "a")
     made.compact()
     certain = [("field_followers", "assign", "u0", "g0"), ("member", "add", "g0", "u1")]
@@ -81,7 +80,10 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
         differences, compared = recomputed.differences()
         assert differences == []
         assert compared == ["fans", "related", "many", "alike", "lonely"]
-        assert [query for query in compared if not results(made, query)] == ["related"]  # nobody asks it
+        assert [query for query in compared if not results(made, query)] == [
+            "related",
+            "many",
+        ]  # nobody asks them
 
 
 def test_a_wrong_result_is_found(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
