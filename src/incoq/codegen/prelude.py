@@ -664,6 +664,9 @@ def item_or_missing(m: Any, k: Any) -> Any:
         return MISSING
 
 
+NO_SETS = {int, float, str, bytes, bool, complex, type(None)}  # never watchable, as the most usual values
+
+
 def watchable(v: Any) -> bool:
     """Is `v` a set whose content is watched? One that changes unseen is refused."""
     if isinstance(v, (Dict, List)):

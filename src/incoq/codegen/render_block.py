@@ -233,8 +233,8 @@ class _BlockRenderer:
             self._flush()
         assert not self.pending, [str(t) for t in self.pending]
         if self.invariant.sets_only:
-            test = "V.__class__ not in SCALARS and W(V)"
-            holes = {"W": self.support.watchable, "PLAIN": self.support.PLAIN}
+            test = "V.__class__ not in NO_SETS and W(V)"
+            holes = {"W": self.support.watchable, "NO_SETS": self.support.NO_SETS}
             self.ops.append(_If(quote_expr(test, V=self.scope.get(self.invariant.head[0]), **holes)))
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
