@@ -1,8 +1,8 @@
 """Which road a batch takes: the engines that are kept, or everything anew by joins of DataFrames.
 
 An engine pays for each change that concerns it, and for each combination that is newly demanded; the joins
-pay for what demand reaches, however little of it changed. Both are estimated in seconds. The constants were
-measured with `bench.spark_pipeline` on two cores; what they stand for is measured again in each batch of a
+pay for what demand reaches, however little of it changed. Both are estimated in seconds. The constants are
+a beginning, rounded from single runs on two cores; what they stand for is measured again in each batch of a
 pipeline (`Measures`), so that after a few batches the estimates speak of this data on this machine.
 """
 
@@ -15,15 +15,10 @@ from typing import Any
 from incoq.spark.worker import Outcome
 
 ROADS = ("auto", "engines", "joins")
-JOB, PER_ROW = (
-    0.15,
-    12e-6,
-)  # seconds of a batch that changes nothing; of reading one event and writing its row
-JOINS, PER_FACT, PER_ANSWER = (
-    4.0,
-    8e-6,
-    10e-6,
-)  # seconds of joins over nothing; for what they reach and answer
+JOB = 0.15  # seconds of a batch that changes nothing
+PER_ROW = 12e-6  # of reading one event and writing its row
+JOINS = 4.0  # of joins over nothing
+PER_FACT, PER_ANSWER = 8e-6, 10e-6  # for what they reach, and what they answer
 MARGIN = 0.8  # the joins must be cheaper by this: taking them leaves the engines behind
 _WEIGHT = 0.5  # of what was measured last
 _TASK, _MANY = 0.02, 10_000  # seconds of a task with no change; as many changes weigh as much as all before
