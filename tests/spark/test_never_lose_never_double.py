@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from incoq.spark import worker
+from incoq.spark import sealed
 from incoq.spark.pipeline import Pipeline
 from incoq.spark.results import feed_rows
 from incoq.spark.session import in_process
@@ -187,9 +187,9 @@ def test_a_store_without_room_stops_clearly_and_goes_on_when_there_is_room(
                 errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device"
             )
 
-    write_table, write_text = worker.pq.write_table, Store.write_text
+    write_table, write_text = sealed.write_table, Store.write_text
     with monkeypatch.context() as patch:
-        patch.setattr(worker.pq, "write_table", lambda t, p, **o: (full(p), write_table(t, p, **o)))
+        patch.setattr(sealed, "write_table", lambda t, p, n, **o: (full(p), write_table(t, p, n, **o)))
         patch.setattr(Store, "write_text", lambda self, n, text: (full(n), write_text(self, n, text)))
         with pytest.raises(
             StoreError, match=r"cannot be written to: No space left on device. batch 2 was not"

@@ -28,7 +28,9 @@ def named(group, name):
 
 
 def notices(text: str, **options: str) -> list[str]:
-    found: list[str] = explain_json(incoq.compile_source(text.format(options="", **options)))["notices"]
+    found: list[str] = explain_json(
+        incoq.compile_source(text.format(options="", **options), strategy="tags")
+    )["notices"]
     return found
 
 
@@ -41,7 +43,7 @@ def test_a_fact_that_lowers_a_cost_is_named_with_both_costs() -> None:
 
 def test_a_fact_that_is_declared_is_not_advised_again_and_does_lower_the_cost() -> None:
     text = FANS.format(options='(assume="one celeb per celeb.followers")')
-    data = explain_json(incoq.compile_source(text))
+    data = explain_json(incoq.compile_source(text, strategy="tags"))
     assert not [n for n in data["notices"] if "assume" in n]
     update = next(u for u in data["queries"][0]["updates"] if u["update"] == "celeb_followers.add(u)")
     assert update["cost"] == "O(#demand.2{1=celeb})"

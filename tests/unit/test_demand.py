@@ -332,7 +332,7 @@ def _combinations(number: int) -> Iterator[tuple[int, int]]:
 
 
 def _sizes(compiled: incoq.Compiled, space: dict[str, Any]) -> dict[str, int]:
-    return {i.name: len(space[i.name]) for i in compiled.plan.invariants}
+    return {i.name: len(space[i.name]) for i in compiled.plan.structures()}
 
 
 @pytest.mark.parametrize("mode", ["filtered", "incremental"])

@@ -19,7 +19,7 @@ def nyc_fans(celeb, group):
 
 
 def covers_of(field: str, options: str = "", mode: str = "incremental") -> tuple[Covers, list[str]]:
-    plan = incoq.compile_source(RUNNING.format(options=options), mode=mode).plan
+    plan = incoq.compile_source(RUNNING.format(options=options), mode=mode, strategy="tags").plan
     result = plan.result_of("nyc_fans")
     [block] = [b for b in result.blocks if result.clauses[b.clause].relation == field_relation(field)]
     return block.covers, [str(c) for c in result.clauses]

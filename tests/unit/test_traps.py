@@ -116,7 +116,7 @@ def test_trap_2_a_change_of_one_edge_of_a_tag_does_not_cost_the_product() -> Non
         a.f.add(s)
         b.f.add(t)
     """
-    namespace = load(compile_in(source(program), "filtered").code)
+    namespace = load(compile_in(source(program), "filtered", strategy="tags").code)
     namespace["q"](namespace["a"], namespace["b"])
     s, u = namespace["SETS"][0][0], namespace["u"]
 

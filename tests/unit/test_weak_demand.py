@@ -40,7 +40,7 @@ def world(mode: str) -> dict[str, Any]:
 
 def structures(mode: str, scope: dict[str, Any]) -> dict[str, int]:
     plan = compile_in(PROGRAM, mode).plan
-    return {i.name: len(scope[i.name]) for i in plan.invariants if scope[i.name]}
+    return {i.name: len(scope[i.name]) for i in plan.structures() if scope[i.name]}
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -35,13 +35,14 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
     source: Invariant | None = None
     tests = list(query.tests)
     indices: dict[tuple[str, tuple[int, ...]], Invariant] = {}
-    guards: dict[tuple[str, str], str] = {}
+    guards: dict[tuple[str, str, bool], str] = {}
 
     demanded = _determined(query)
     fields = frozenset((c.args[0], c.args[1]) for c in query.clauses if c.relation.kind is Kind.FIELD)
 
-    def index(key: tuple[int, ...]) -> str:
-        """The index of what the stage before has joined, by some of its columns."""
+    def index(key: tuple[int, ...], sets_only: bool) -> str:
+        """The index of what the stage before has joined, by some of its columns; of sets alone where no event
+        but a change of their content looks into it."""
         if source is None:
             return definer.demand_index(key).name
         if (source.name, key) not in indices:
@@ -50,7 +51,7 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
             by = "_".join(previous.args[i] for i in key) or "nothing"
             indices[source.name, key] = definer.make(
                 f"{source.name}_by_{by}", Store.INDEX, head, len(key), (previous,), False, source.depth,
-                sets_only=len(key) == 1 and definer.watches_content(head[0]),
+                sets_only=sets_only and definer.watches_content(head[0]),
             )  # fmt: skip
         return indices[source.name, key].name
 
@@ -72,29 +73,43 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
                 and c.pattern is None
             )[:1]
         by = previous.args.index(variable)
-        if (0, (by,)) in look:
+        sets_only = clauses[position].relation.kind is Kind.CONTENT and definer.watches_content(variable)
+        looked = indices.get((source.name, (by,))) if source is not None else None
+        if (0, (by,)) in look and (looked is None or looked.sets_only or not sets_only):
             return (Guard(look[0, (by,)], variable),)
         if source is None or variable in query.demand:
             return (Guard(definer.demand_tag(variable).name, variable),)
-        if (source.name, variable) not in guards:
+        known = (source.name, variable, sets_only)
+        if known not in guards:
             tag = definer.make(
-                f"{source.name}_{variable}", Store.TAG, (variable,), 1, (previous,), True, source.depth
-            )
-            guards[source.name, variable] = tag.name
-        return (Guard(guards[source.name, variable], variable),)
+                f"{source.name}_{variable}", Store.TAG, (variable,), 1, (previous,), True, source.depth,
+                sets_only=sets_only,
+            )  # fmt: skip
+            guards[known] = tag.name
+        return (Guard(guards[known], variable),)
 
     def blocks(clauses: tuple[Clause, ...]) -> tuple[tuple[Block, ...], Look]:
         made: list[Block] = []
         access: Look = {}
-        for position, clause in enumerate(clauses):
-            problem = Problem(
-                clauses, frozenset((*clause.args, *query.fixed)), frozenset({position}), query.facts,
-                query.selectors,
-                filtered=True, indexed=False, demanded=demanded, fields=fields,
-            )  # fmt: skip
-            covers = definer.covers(problem)
+        found = [
+            definer.covers(
+                Problem(
+                    clauses, frozenset((*clause.args, *query.fixed)), frozenset({position}), query.facts,
+                    query.selectors, filtered=True, indexed=False, demanded=demanded, fields=fields,
+                )
+            )
+            for position, clause in enumerate(clauses)
+        ]  # fmt: skip
+        looks = [[s for s in covers.best.steps if s.access is Access.LOOKUP] for covers in found]
+        others = {
+            step.key
+            for clause, steps in zip(clauses, looks, strict=True)
+            for step in steps
+            if clause.relation.kind is not Kind.CONTENT
+        }
+        for position, (covers, steps) in enumerate(zip(found, looks, strict=True)):
             own: Look = {
-                (s.clause, s.key): index(s.key) for s in covers.best.steps if s.access is Access.LOOKUP
+                (s.clause, s.key): index(s.key, len(s.key) == 1 and s.key not in others) for s in steps
             }
             access |= own
             made.append(Block(position, covers, guard(clauses, position, own) if position else ()))
