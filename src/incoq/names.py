@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import symtable
 from collections.abc import Iterable
 
 _BUILTINS = frozenset(dir(builtins))
@@ -26,3 +27,21 @@ class NameSupply:
             candidate = f"{prefix}_{number}"
         self._taken.add(candidate)
         return candidate
+
+
+def free_names(text: str) -> set[str]:
+    """The global names that some scope of a module reads and neither the module nor Python defines."""
+    module = symtable.symtable(text, "<program>", "exec")
+    defined = {s.get_name() for s in module.get_symbols() if s.is_assigned() or s.is_imported()}
+    read: set[str] = set()
+    scopes = [module]
+    while scopes:
+        scope = scopes.pop()
+        scopes += scope.get_children()
+        for symbol in scope.get_symbols():
+            if symbol.is_global() or scope is module:
+                if symbol.is_referenced():
+                    read.add(symbol.get_name())
+                if symbol.is_declared_global() and symbol.is_assigned():
+                    defined.add(symbol.get_name())
+    return read - defined - _BUILTINS - {"__file__", "__path__"}

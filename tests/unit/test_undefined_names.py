@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 
 from incoq import compile_source
-from incoq.testing.undefined_names import undefined_names
+from incoq.names import free_names
 
 PROGRAMS = sorted(Path(__file__).parents[2].glob("programs/*.py"))
 
 
 def test_a_name_that_nothing_defines_is_found_in_any_scope() -> None:
     code = "import os\nx = [1]\ndef f(a):\n    y = a\n    return lambda: (os, len, x, y, z)\n"
-    assert undefined_names(code) == {"z"}
+    assert free_names(code) == {"z"}
 
 
 def test_a_global_that_a_function_sets_is_defined() -> None:
-    assert undefined_names("def f():\n    global g\n    g = 1\ndef h():\n    return g\n") == set()
+    assert free_names("def f():\n    global g\n    g = 1\ndef h():\n    return g\n") == set()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("strategy", ["tags", "join"])
 def test_a_compiled_program_defines_every_name_that_it_reads(program: Path, strategy: str) -> None:
     compiled = compile_source(program.read_text(), str(program), strategy=strategy)
-    assert undefined_names(compiled.code) == set()
+    assert free_names(compiled.code) == set()

@@ -10,8 +10,6 @@ Invariant: every module finds the names that its rewritten text calls; all modul
 from __future__ import annotations
 
 import ast
-import builtins
-import symtable
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 from incoq.codegen.build_program import RewrittenModule, merge
 from incoq.codegen.build_support import SupportCode
 from incoq.frontend.program import Program
+from incoq.names import free_names
 
 if TYPE_CHECKING:
     from incoq.compile import Compiled
@@ -124,7 +123,7 @@ def _import_line(module: str, names: list[str], newline: str) -> str:
 
 def _imports(program: Program, text: str) -> Iterator[str]:
     """Imports of the user's that conditions rely on (`math.sqrt(u.age)`)."""
-    for name in sorted(_free_names(text)):
+    for name in sorted(free_names(text)):
         for module in program.modules:
             binding = module.bindings.get(name)
             if binding is None or not isinstance(binding.node, ast.Import):
@@ -132,16 +131,3 @@ def _imports(program: Program, text: str) -> Iterator[str]:
             alias = next(a for a in binding.node.names if (a.asname or a.name) == name)
             yield f"import {alias.name} as {name}" if alias.asname else f"import {name}"
             break
-
-
-def _free_names(text: str) -> set[str]:
-    """Global names that a module reads and does not define."""
-    top = symtable.symtable(text, "<support>", "exec")
-    defined = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
-    found: set[str] = set()
-    pending = [top]
-    while pending:
-        scope = pending.pop()
-        pending.extend(scope.get_children())
-        found |= {s.get_name() for s in scope.get_symbols() if s.is_global() and s.is_referenced()}
-    return found - defined - set(dir(builtins))
