@@ -51,12 +51,16 @@ class Browser:
         os.close(to_child)
         os.close(from_child)
         self.writer, self.reader = os.fdopen(ours, "wb"), os.fdopen(theirs, "rb")
-        self.number, self.pending, self.faults, self.requests = 0, b"", [], []  # type: ignore[var-annotated]
+        self.number, self.pending = 0, b""
+        self.faults: list[dict[str, Any]] = []
+        self.requests: list[str] = []
+        self.loaded: set[str] = set()  # the loaders whose page is there
         self.session: str | None = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __enter__(self) -> Browser:
         return self
@@ -85,7 +89,7 @@ class Browser:
                 result: dict[str, Any] = answer["result"]
                 return result
 
-    def open(self, page: Path, width: int, height: int = 900, dark: bool = False) -> None:
+    def open(self, page: Path, width: int, height: int = 900, dark: bool = False, query: str = "") -> None:
         """Load a file in a window of this size and wait until it is there."""
         self._go("about:blank")  # what the last page still does is no concern of the next
         self.faults.clear()
@@ -100,12 +104,19 @@ class Browser:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self._go(page.resolve().as_uri())
+        self._go(page.resolve().as_uri() + query)
 
     def _go(self, address: str) -> None:
-        self.call("Page.navigate", url=address)
-        while self.evaluate("location.href + document.readyState") != f"{address}complete":
-            pass
+        loader = self.call("Page.navigate", url=address)["loaderId"]
+        while loader not in self.loaded:  # a script sent before would meet a page that is being replaced
+            self._receive()
+
+    def wait_for(self, script: str) -> None:
+        """Wait, up to half a minute, until an expression is true in the page."""
+        see = f"const see = n => ({script}) || !n ? done(n) : setTimeout(see, 50, n - 1)"
+        test = f"new Promise(done => {{ {see}; see(600) }})"
+        answer = self.call("Runtime.evaluate", expression=test, returnByValue=True, awaitPromise=True)
+        assert answer["result"].get("value"), (script, answer)
 
     def evaluate(self, script: str) -> Any:
         """The value of a JavaScript expression in the page."""
@@ -134,4 +145,6 @@ class Browser:
                 self.faults.append(message["params"])
             case {"method": "Network.requestWillBeSent", "params": {"request": {"url": str(url)}}}:
                 self.requests.append(url)
+            case {"method": "Page.lifecycleEvent", "params": {"name": "load", "loaderId": str(loader)}}:
+                self.loaded.add(loader)
         return message

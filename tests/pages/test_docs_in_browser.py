@@ -36,11 +36,6 @@ def test_every_page_is_sound(browser: Browser, built: Path, width: int) -> None:
 
 
 def test_search_finds_without_a_server(browser: Browser, built: Path) -> None:
-    browser.open(built / "search.html", 1280)
-    browser.evaluate("location.search = '?q=demand'")
-    for _ in range(200):
-        if browser.evaluate("document.querySelectorAll('#search-results li a').length > 3"):
-            break
-        browser.evaluate("new Promise(done => setTimeout(done, 50))")
-    assert browser.evaluate("document.querySelectorAll('#search-results li a').length") > 3
+    browser.open(built / "search.html", 1280, query="?q=demand")
+    browser.wait_for("document.querySelectorAll('#search-results li a').length > 3")
     assert browser.faults == []
