@@ -262,7 +262,7 @@ def write_page(survivors: list[Mutant], said: dict[str, str]) -> None:
     lines = [
         "# Mutants that no test sees", "",
         "`python3 dev.py trust --only mutants` changes the compiler in one small place at a time, and runs",
-        "the tests that run that place. These changes of the sample were seen by none; each was looked at.", "",
+        "the tests that run that place. What follows was seen by none; each was looked at.", "",
         "| file | change | what it comes to |", "|---|---|---|",
     ]  # fmt: skip
     for mutant in sorted(survivors, key=lambda m: (m.file, m.line)):
