@@ -165,7 +165,7 @@ class Results:
 
 
 def compare(package: Package, before: list[Ran]) -> Iterator[Ran]:
-    """Run the tests of a package, plain and compiled in each mode, unless they ran on the same code before."""
+    """Run the tests of a package, plain and compiled in each mode, unless they ran on the same code."""
     fetch(package)
     plain: dict[str, str] = {}
     again: dict[str, str] | None = None
