@@ -12,6 +12,7 @@ import builtins
 import json
 import os
 import sys
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -58,6 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Tests(Path(os.environ[TESTS])))
     known = support_functions()
 
+    @lru_cache(64)  # some tests load one program many times
+    def compile_program(source: str, filename: str, flags: int) -> CodeType:
+        tree = at_origin(ast.parse(source), known)
+        return from_files(real_compile(tree, filename, "exec", flags, True))
+
     def compile_measured(
         source: Any,
         filename: Any,
@@ -71,8 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
             flags |= sys._getframe(1).f_code.co_flags & __future__.annotations.compiler_flag
         if not (is_program(source) and mode == "exec") or flags & ast.PyCF_ONLY_AST:
             return real_compile(source, filename, mode, flags, True, *rest, **more)
-        tree = at_origin(ast.parse(source), known)
-        return from_files(real_compile(tree, filename, mode, flags, True, *rest, **more))
+        return compile_program(source, filename, flags)
 
     def exec_measured(source: Any, names: Any = None, /, *rest: Any) -> None:
         if names is None:
