@@ -82,7 +82,7 @@ PACKAGES = (
         "tests",
         ("hypothesis", "pretend", "tomli_w"),
         ("--ignore=tests/test_version.py",),  # 51,492 pairs of versions
-    ),  # fmt: skip
+    ),
     Package("jinja2", "3.1.6", "src/jinja2", "tests", ("trio",)),
     Package("transitions", "0.9.3", "transitions", "tests", ("six", "dill")),
     Package("sqlparse", "0.6.1", "sqlparse", "tests"),
