@@ -179,7 +179,7 @@ def run(budget_seconds: float, seed: int) -> Outcome:
     """Survivors of earlier runs if tests have changed, then new mutants until the time is over."""
     start = time.perf_counter()
     if not branches.DATA.exists():
-        branches.measure()
+        branches.measure(budget_seconds)
     covering, ledger = Covering(), Ledger.read()
     order = sorted(mutants(), key=lambda mutant: mutant.place(seed))
     suite = tests_now()
