@@ -1,8 +1,8 @@
 """Branch coverage of the phases by the ordinary tests, the support code that programs embed included.
 
 Each file of tests runs under coverage.py, each test as a context of its own: `.trust/coverage.db` then also
-tells which tests run which line, and the gate `mutants` asks it. What a file was measured to run is kept until
-it or the phases change, so that a run goes on with the files that are left.
+tells which tests run which line, and the gate `mutants` asks it. What a file was measured to run is kept
+until it or the phases change, so that a run goes on with the files that are left.
 """
 
 from __future__ import annotations
