@@ -36,18 +36,22 @@ class Tests:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.began = 0.0
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.began = sum(os.times()[:4])
         measuring = coverage.Coverage.current()
         if measuring is not None:
             measuring.switch_context(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if not report.passed:
             self.failed.add(report.nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.seconds[nodeid] = sum(os.times()[:4]) - self.began  # of CPU, of commands that were run too
 
     def pytest_sessionfinish(self) -> None:
         passed = {name: round(took, 4) for name, took in self.seconds.items() if name not in self.failed}
