@@ -54,7 +54,7 @@ PROGRAMS = {
     "results slice, negate, format and choose": """
         @query
         def shown(s, t):
-            return {(u.name[1:], -u.n, f"{u.n:>3}|{u.name!r}", "old" if u.n > 2 else u.name) for u in s if u in t}
+            return {(u.name[1:], -u.n, f"{u.n:>3}{u.name!r}", "a" if u.n > 2 else u.name) for u in s if u in t}
         def main(show):
             a, b = User(1, "ann"), User(3, "bob")
             s, t = Set([a, b]), Set([a])
@@ -63,13 +63,15 @@ PROGRAMS = {
     """,
     "values are compared with constants, tuples and themselves": """
         @query
-        def among(s, a, b): return {u.n for u in s if u.n in (a, b, 7) if u.name not in {"x", "y"} if u.n in [1, 2, 7]}
+        def among(s, a, b):
+            return {u.n for u in s if u.n in (a, b, 7) if u.name not in {"x", "y"} if u.n in [1, 2, 7]}
         @query
         def odd(s): return {u.name for u in s if u.n != u.n}
         @query
         def usual(s): return {u.name for u in s if u.n == u.n if not u.name in ("z",)}
         @query
-        def within(s, t): return {u.n for u in s if u.n in {v.n for v in t} if u.n not in {v.n for v in t if v.name}}
+        def within(s, t):
+            return {u.n for u in s if u.n in {v.n for v in t} if u.n not in {v.n for v in t if v.name}}
         @query
         def letters(s): return {u.n for u in s if u.name in "abc"}
         def main(show):
@@ -108,7 +110,7 @@ PROGRAMS = {
     "inner queries have variables of their own where names are in use": """
         @query
         def least(s, t):
-            return {(x.n, x_2.n) for x in s for x_2 in t if all(x.n >= y for x in s for y in {x.n for x in t})}
+            return {(x.n, x_2.n) for x in s for x_2 in t if all(x.n >= y for y in {x.n for x in t})}
         @query
         def some(s, t): return {x.n for x in s if {x for x in t if x.n > 2} or any(x.n == 0 for x in t)}
         @query
@@ -157,7 +159,8 @@ PROGRAMS = {
         def both(s, t): return len({k for k in s if k in t})
         def main(show):
             s, t = Set([Key(1), Key(2)]), Set([Key(2)])
-            show(both(s, t)); t.add(Key(1)); show(both(s, t)); s.discard(Key(2)); show(both(s, t), seen[0] > 0)
+            show(both(s, t)); t.add(Key(1)); show(both(s, t))
+            s.discard(Key(2)); show(both(s, t), seen[0] > 0)
     """,
     "classes are given other meanings in some functions": """
         def f(list, *, set=len):
@@ -189,7 +192,8 @@ PROGRAMS = {
             def near(self, least=3): return {u.name for u in self.members for least in u.others}
         def main(show):
             g, a = Group(), User(20, "a")
-            show(g.names()); g.members.add(a); show(g.names(), g.near()); a.others.append(3); show(g.near(), g.near(4))
+            show(g.names()); g.members.add(a); show(g.names(), g.near())
+            a.others.append(3); show(g.near(), g.near(4))
             a.n = 3; show(g.names(), len(g.adults()), a in g.adults())
     """,
 }
