@@ -54,7 +54,7 @@ PROGRAMS = {
     "results slice, negate, format and choose": """
         @query
         def shown(s, t):
-            return {(u.name[1:], -u.n, f"{u.n:>3}{u.name!r}", "a" if u.n > 2 else u.name) for u in s if u in t}
+            return {(u.name[1:], -u.n, f"{u.n:3}{u.name!r}", "a" if u.n > 2 else u.name) for u in s if u in t}
         def main(show):
             a, b = User(1, "ann"), User(3, "bob")
             s, t = Set([a, b]), Set([a])
