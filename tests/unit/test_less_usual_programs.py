@@ -196,6 +196,82 @@ PROGRAMS = {
             a.others.append(3); show(g.near(), g.near(4))
             a.n = 3; show(g.names(), len(g.adults()), a in g.adults())
     """,
+    "containers that are seen raise what Python's raise": """
+        @query
+        def q(o, d): return {(x, k, v) for x in o.friends for k, v in d.items() if k in o.others}
+        def tried(show, action):
+            try:
+                show(action())
+            except Exception as error:
+                show(type(error).__name__)
+        def main(show):
+            u, d = User(1), {}
+            u.friends.add(1); u.others.extend([1, 2]); show(q(u, d))
+            for action in (
+                lambda: d.pop(1), lambda: d.pop(1, 2, 3), lambda: d.pop(1, 5), lambda: d.popitem(),
+                lambda: d.update(1, 2), lambda: d.update([(1, 2)]), lambda: d.update({2: 3}, a=1),
+                lambda: d.update([(1, 2, 3)]), lambda: d.setdefault(2, 9), lambda: d.setdefault(7),
+                lambda: d.popitem(), lambda: d.pop(2), lambda: d.clear(), lambda: d.__ior__([(1, 4)]),
+                lambda: u.friends.__ior__([1]), lambda: u.friends.__isub__([1]),
+                lambda: u.friends.__iand__([1]), lambda: u.friends.__ixor__([1]),
+                lambda: u.friends.pop(), lambda: u.friends.pop(),
+                lambda: u.friends.symmetric_difference_update([1, 3]), lambda: u.others.insert("x", 1),
+                lambda: u.others.insert(0, 1), lambda: u.others.__setitem__(9, 1),
+                lambda: u.others.__delitem__(9),
+                lambda: u.others.__setitem__(slice(0, 1), [2, 2]), lambda: u.others.__delitem__(slice(0, 2)),
+                lambda: u.others.pop(7), lambda: u.others.clear(), lambda: u.others.extend([1, [3]]),
+            ):
+                tried(show, action)
+                show(q(u, d))
+    """,
+    "sets inside tuples are compared by identity": """
+        @query
+        def equals(s, v): return {u.name for u in s if u.n == v}
+        def main(show):
+            a, inner = User(1, "a"), Set([1])
+            s = Set([a, User(2, "b")])
+            for value in ((1, (2, inner)), (1, (2, Set([1]))), inner, (1, (2, 3)), (1, 2)):
+                a.n = value
+                show(equals(s, (1, (2, inner))), equals(s, inner), equals(s, (1, 2)))
+    """,
+    "values of many classes are compared, ordered and looked into": """
+        from collections import namedtuple
+        from dataclasses import dataclass
+        from decimal import Decimal
+        from enum import Enum
+        @dataclass(frozen=True)
+        class Point:
+            x: int
+            y: int
+        class Colour(Enum):
+            RED, BLUE = 1, 2
+        class Grade(str): pass
+        Pair = namedtuple("Pair", "a b")
+        @query
+        def equals(s, v): return {u.name for u in s if u.n == v}
+        @query
+        def less(s, v): return {u.name for u in s if u.n < v}
+        @query
+        def above(s): return {u.name for u in s if u.n > 1}
+        @query
+        def true(s): return {u.name for u in s if u.n}
+        @query
+        def inside(s, v): return {u.name for u in s if v in u.n}
+        @query
+        def first(s): return {u.n[0] for u in s}
+        def main(show):
+            a, b = User(1, "a"), User(2, "b")
+            s = Set([a, b])
+            values = [
+                (1, 2), Pair(1, 2), Point(1, 2), Colour.RED, Decimal("1.5"), Grade("ab"), "ab", range(3),
+                frozenset([1]), (float("nan"),), 2.5, True, None, 1j, b"ab",
+            ]
+            for value in values:
+                a.n = value
+                for v in (value, values[0], values[1], Point(1, 2), "a", 1, 2.5):
+                    show(equals(s, v), less(s, v), inside(s, v))
+                show(above(s), true(s), first(s))
+    """,
 }
 
 
