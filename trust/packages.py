@@ -146,7 +146,8 @@ def run(budget_seconds: float, seed: int) -> Outcome:
     figure = (
         f"{len(of_one)} packages in both modes, {sum(r.taken for r in of_one)} of"
         f" {sum(r.taken + sum(r.left.values()) for r in of_one)} comprehensions taken,"
-        f" {sum(r.tests for r in of_one):,} tests of theirs; all end the same in {len(of_one) - len(other)} packages,"
+        f" {sum(r.tests for r in of_one):,} tests of theirs;"
+        f" all end the same in {len(of_one) - len(other)} packages,"
         f" {sum(r.known for r in done)} differ as documented, {sum(len(r.differ) for r in done)} otherwise"
     )
     return Outcome(
