@@ -222,7 +222,8 @@ def outcome(done: list[Mutant], population: int, ledger: Ledger, seed: int) -> O
         )  # fmt: skip
     survivors = [m for m in done if ledger.seen[m.key] == SURVIVED]
     said: dict[str, str] = json.loads(SAID.read_text(encoding="utf-8")) if SAID.exists() else {}
-    write_page(survivors, said)
+    if len(done) >= LEAST:
+        write_page(survivors, said)
     share_of_all = 100 * (1 - len(survivors) / max(1, len(done)))
     low, high = interval(len(done) - len(survivors), len(done))
     figure = (
@@ -260,7 +261,7 @@ def interval(hits: int, of: int) -> tuple[float, float]:
 def write_page(survivors: list[Mutant], said: dict[str, str]) -> None:
     """The survivors, each with what is to be said about it."""
     lines = [
-        "# Mutants that no test sees", "",
+        "---", "orphan: true", "---", "", "# Mutants that no test sees", "",
         "`python3 dev.py trust --only mutants` changes the compiler in one small place at a time, and runs",
         "the tests that run that place. What follows was seen by none; each was looked at.", "",
         "| file | change | what it comes to |", "|---|---|---|",
