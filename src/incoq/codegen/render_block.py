@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from incoq.codegen.kept_answers import Form, form_of
+from incoq.codegen.kept_answers import Form, form_of, value_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
 from incoq.codegen.quote import Holes, quote, quote_expr, trailing
 from incoq.ir.covers import Access, Step
@@ -75,6 +75,7 @@ class Renderer:
     fallible: frozenset[str] = frozenset()  # nested aggregates that may have no value
     visible: dict[str, str] = field(default_factory=dict)  # nested query -> the map that others read
     fixed: dict[str, str] = field(default_factory=dict)  # fixed set -> the name that the code has for it
+    whole: dict[str, str] = field(default_factory=dict)  # nested count that is kept whole -> its map
     depth: int = 0  # of the statements around the block that is rendered
     _locals: dict[str, str] = field(default_factory=dict)
 
@@ -348,6 +349,8 @@ class _BlockRenderer:
             case TuplePattern(items):
                 test = quote_expr("isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items)))
                 self.ops.append(_If(test))
+                if self._unpack(items, value):
+                    return
                 for position, item in enumerate(items):
                     component = quote_expr("T[I]", T=value, I=ast.Constant(position))
                     if isinstance(item, Variable) and item.name not in self.scope.bound:
@@ -361,6 +364,20 @@ class _BlockRenderer:
                             self.ops.append(_Plain(quote("X = Y", X=local, Y=component)[0]))
                             component = name(local)
                         self._match(item, component)
+
+    def _unpack(self, items: Sequence[Pattern], value: ast.expr) -> bool:
+        """Split a tuple at once, where all its parts are new variables."""
+        variables = [item.name for item in items if isinstance(item, Variable)]
+        if len(variables) < len(items) or len(set(variables)) < len(items):
+            return False
+        if any(v in self.scope.bound for v in variables):
+            return False
+        parts: list[ast.expr] = [ast.Name(self._fresh(v), ast.Store()) for v in variables]
+        target = ast.Tuple(parts, ast.Store())
+        self.ops.append(_Plain(ast.Assign([target], value, lineno=0)))
+        self.scope.bound |= {v: name(self._fresh(v)) for v in variables}
+        self.keyable.update(variables)
+        return True
 
     def _fresh(self, variable: str) -> str:
         return self.owner.local(variable)
@@ -632,8 +649,13 @@ class _BlockRenderer:
         for parameter in clause.source:
             self._keyed(parameter)
         key = _tuple([self.scope.get(v) for v in clause.source])
-        shown = self.owner.visible[clause.relation.name]
-        live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
+        counts = self.owner.whole.get(clause.relation.name)
+        if counts is None:
+            shown = self.owner.visible[clause.relation.name]
+            live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
+        else:
+            query = next(q for q in self.owner.plan.queries if q.name == clause.relation.name)
+            live = value_of(self.owner.plan, query, quote_expr("M.get(K, 0)", M=counts, K=key))
         variable = clause.args[-1]
         if step.access is Access.TEST:
             local = self.owner.supply_local(f"{self.owner.local(variable)}_now")
@@ -643,7 +665,9 @@ class _BlockRenderer:
             local = self._fresh(variable)
             self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
             self.scope.bound[variable] = name(local)
-            if clause.relation.name not in self.owner.fallible:  # then nobody demands this combination
+            if (
+                counts is None and clause.relation.name not in self.owner.fallible
+            ):  # then nobody demands this combination
                 self.ops.append(_If(quote_expr("X is not M", X=local, M=self.support.MISSING)))
 
     def _answer(self, clause: Clause, step: Step, cost: str) -> None:
@@ -711,18 +735,24 @@ class _BlockRenderer:
         for variable, local in repeated:
             self._same(self.scope.get(variable), name(local))
 
+    def _is_demanded(self, demand: Clause) -> bool:
+        """Is it known, since a fixed set is tagged, that a query without parameters is demanded?"""
+        tags = [self.owner.plan.invariant(tag) for tag in self.known if tag not in self.owner.fixed]
+        return any(tag.clauses[0].relation == demand.relation for tag in tags)
+
     def _demand(self, clause: Clause, step: Step, cost: str) -> None:
         demanded = self.owner.result_keys[self.invariant.query]
         match step.access:
+            case Access.TEST | Access.SCAN if not clause.args:  # the one combination that there is
+                if not self._is_demanded(clause):
+                    self.ops.append(_If(name(demanded)))
             case Access.TEST:
                 for variable in clause.args:
                     self._keyed(variable)
                 key = _tuple([self.scope.get(v) for v in clause.args])
                 self.ops.append(_If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
-            case Access.SCAN if clause.args:
-                self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)
             case Access.SCAN:
-                self.ops.append(_If(quote_expr("() in DEMAND", DEMAND=demanded)))
+                self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)
             case _:
                 self._lookup(clause, step, cost)
 

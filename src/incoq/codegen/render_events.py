@@ -82,15 +82,18 @@ class EventRenderer:
                     self.supply.fresh(f"del_{invariant.name}"),
                 )
         self.fixed = {v: self.supply.fresh(f"fixed_{v}") for v in sorted(self.plan.fixed)}
-        self.nested = self.plan.nested_queries()
+        nested = self.plan.nested_queries()
+        self.wholes = {q.name: self.supply.fresh(f"all_{q.name}") for q in nested if q.is_whole}
+        self.nested = [q for q in nested if not q.is_whole]  # whose changes wait until an update is over
         self.visible = {q.name: self.supply.fresh(f"value_{q.name}") for q in self.nested}
         self.dirty = {q.name: self.supply.fresh(f"dirty_{q.name}") for q in self.nested}
         self.unneeded = {q.name: self.supply.fresh(f"unneeded_{q.name}") for q in self.nested}
         self.settle = self.supply.fresh("settle")
         fallible = frozenset(q.name for q in self.nested if _is_fallible(q))
         self.renderer = Renderer(
-            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible, self.fixed
-        )
+            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible, self.fixed,
+            self.wholes,
+        )  # fmt: skip
         self.by_name = {q.name: q for q in self.plan.queries}
         self.releasing = False
         self.demanding, self.at_hand = (
@@ -150,6 +153,8 @@ class EventRenderer:
             statement = quote(f"X = {empty}", X=invariant.name, ORDERED=self.support.OrderedDict)
             made += commented(statement, *joins, str(invariant))
             joins = []
+        for counted, counts in self.wholes.items():
+            made += commented(quote("X = {}", X=counts), f"the counts of {counted}, where there are any")
         for query in self.nested:
             shown = quote("X = {}", X=self.visible[query.name])
             made += commented(shown, f"what other queries see of {query.name}; changes wait in the next one")
@@ -161,7 +166,7 @@ class EventRenderer:
         """The names of everything that holds objects of the program."""
         nested = (*self.visible.values(), *self.dirty.values(), *self.unneeded.values(), *self.asked.values())
         adopted = (self.adopted,) if self.adopted is not None else ()
-        return [*(i.name for i in self.plan.structures()), *nested, *adopted]
+        return [*(i.name for i in self.plan.structures()), *self.wholes.values(), *nested, *adopted]
 
     # -- heads ------------------------------------------------------------------------------------
 
@@ -245,14 +250,26 @@ class EventRenderer:
         return self._run(order(dependents, True, True), event, add)
 
     def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
-        """A nested query is demanded where it is first needed, and released when the update is over."""
+        """A nested query is demanded where it is first needed, and released when the update is over; one that
+        is kept whole at once, since only demand of the outer query can need it."""
+        holes: Holes
+        if invariant.needed in self.wholes:
+            holes = {
+                "M": invariant.name, "R": self.plan.result_of(invariant.needed).name, "N": self.count,
+                "DEMAND": self.demanders[invariant.needed], "RELEASE": self.releasers[invariant.needed],
+            }  # fmt: skip
+            if add:
+                return quote("M[()] = M.get((), 0) + 1\nif not R:\n    DEMAND()", **holes)
+            return quote(
+                "N = M[()]\nif N == 1:\n    del M[()]\n    RELEASE()\nelse:\n    M[()] = N - 1", **holes
+            )
         parts = [scope.get(v) for v in invariant.head]
         key = _tuple(parts)
         named: list[ast.stmt] = []
         if isinstance(key, ast.Tuple):  # made once
             named = quote("K = KEY", K=self.renderer.supply_local("need"), KEY=key)
             key = name(self.renderer.supply_local("need"))
-        holes: Holes = {
+        holes = {
             "M": invariant.name, "K": key, "N": self.count, "NAMED": named,
             "DEMAND": ast.Call(name(self.demanders[invariant.needed]), parts, []),
             "R": self.plan.result_of(invariant.needed).name, "U": self.unneeded[invariant.needed],
@@ -286,7 +303,7 @@ class EventRenderer:
         }  # fmt: skip
         fetch = quote("A = R[K]", **holes)
         clean: list[ast.stmt] = []
-        if rest:
+        if rest and not query.is_whole:
             inner = _tuple(rest)
             if query.aggregate is not None:
                 make = "if P not in R[K]:\n    R[K][P] = EMPTY\nA = R[K][P]"
@@ -299,7 +316,9 @@ class EventRenderer:
         at_hand = self.at_hand and query.name == self.demanding
         if at_hand:
             fetch = []
-        if form is Form.NUMBER:
+        if query.is_whole:
+            fetch, store = [], self._step_whole(query, rest, add)
+        elif form is Form.NUMBER:
             by = step_of(query, name(self.element))
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
                 by = ast.BinOp(by, ast.Mult(), self.renderer.times(counted, scope))
@@ -327,6 +346,8 @@ class EventRenderer:
         if query.aggregate is not None:
             clean = []
         keyed = unhashed or (self._keyed(invariant) and not self.tracks_lists)
+        if query.is_whole and keyed and not can_raise(value):
+            return store  # which reads no element
         if isinstance(value, ast.Name) and not can_raise(value) and keyed:
             filled = [_replace(s, self.element, value) for s in store]
             return [*fetch, *filled, *clean]
@@ -342,6 +363,38 @@ class EventRenderer:
             HASH=[] if unhashed else fitting,
             STORE=[*fetch, *store, *clean],
             **{**holes, **skipping},
+        )
+
+    def _step_whole(self, query: RelationalQuery, parts: list[ast.expr], add: bool) -> list[ast.stmt]:
+        """One combination more or less for a count that is kept whole; the outer query sees it at once."""
+        holes: Holes = {
+            "C": self.wholes[query.name], "K": _tuple(parts), "OLD": self.old, "NEW": self.value,
+        }  # fmt: skip
+        if query.name == self.demanding:
+            return quote("C[K] = C.get(K, 0) + 1", **holes)
+        lose, gain = self._passed_on(query, parts)
+        if add:
+            return quote(
+                "OLD = C.get(K, 0)\nNEW = OLD + 1\nLOSE\nC[K] = NEW\nGAIN", LOSE=lose, GAIN=gain, **holes
+            )
+        return quote(
+            "OLD = C[K]\nNEW = OLD - 1\nLOSE\nif NEW:\n    C[K] = NEW\nelse:\n    del C[K]\nGAIN",
+            LOSE=lose, GAIN=gain, **holes,
+        )  # fmt: skip
+
+    def _passed_on(
+        self, query: RelationalQuery, parts: list[ast.expr]
+    ) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """What a change of a count from `old` to `value` does to the outer query: before the new one is
+        stored, and after."""
+        dependents = self.plan.dependents(Relation(Kind.VALUE, query.name))
+        assert all(d[0].store is Store.RESULT for d in dependents)
+        old, new = (value_of(self.plan, query, name(n)) for n in (self.old, self.value))
+        if all(self._only_tests(query, d) for d in dependents):
+            return self._turn(dependents, Event((*parts, old), after=new)), []
+        return (
+            self._run(self._before(dependents, True, True), Event((*parts, old)), False),
+            self._run(self._after(dependents, True, True), Event((*parts, new)), True),
         )
 
     def _keyed(self, invariant: Invariant) -> bool:
@@ -1048,6 +1101,9 @@ class EventRenderer:
         event = Event(tuple(name(p) for p in params))
         key = _tuple([name(p) for p in params])
         demander, releaser = self.demanders[query.name], self.releasers[query.name]
+        if query.is_whole:
+            self._demand_whole(query)
+            return
         empty = quote_expr("{}") if query.rest else self.empty(query, result)
         evaluate, at_hand = self._evaluated(query, self._after(dependents, True, True), event)
         shown: list[ast.stmt] = []
@@ -1100,6 +1156,28 @@ class EventRenderer:
         ]
         self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
+
+    def _demand_whole(self, query: RelationalQuery) -> None:
+        """Begin and cease to count for all values."""
+        relation = Relation(Kind.DEMAND, f"demand_{query.name}")
+        dependents = self.plan.dependents(relation)
+        holes: Holes = {"R": self.plan.result_of(query.name).name, "C": self.wholes[query.name]}
+        self.demanding = query.name
+        evaluate = self._run(self._after(dependents, True, True), Event(()), True)
+        self.demanding = ""
+        put = [*quote("R[()] = C", **holes), *evaluate]
+        doc = (
+            f"Begin to count {query.name} for all {', '.join(query.rest)}: {event_cost(self.plan, relation)}"
+        )
+        self._define(self.demanders[query.name], [], doc, put)
+        auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
+        self.releasing = True
+        gone = [
+            *quote("del R[()]\nC.clear()", **holes),
+            *self._run(self._before(auxiliary, True, True), Event(()), False),
+        ]
+        self.releasing = False
+        self._define(self.releasers[query.name], [], f"Stop counting {query.name}.", gone)
 
     def _evaluated(
         self, query: RelationalQuery, dependents: list[Dependent], event: Event
