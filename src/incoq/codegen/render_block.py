@@ -55,9 +55,7 @@ class Scope:
     """Variables bound so far, and how generated code names them."""
 
     bound: dict[str, ast.expr] = field(default_factory=dict)
-
-    def copy(self) -> Scope:
-        return Scope(dict(self.bound))
+    kept: str = ""  # the local name of what is kept for the demanded combination, where it was fetched
 
     def get(self, variable: str) -> ast.expr:
         return self.bound[variable]
@@ -76,6 +74,7 @@ class Renderer:
     visible: dict[str, str] = field(default_factory=dict)  # nested query -> the map that others read
     fixed: dict[str, str] = field(default_factory=dict)  # fixed set -> the name that the code has for it
     whole: dict[str, str] = field(default_factory=dict)  # nested count that is kept whole -> its map
+    answer: str = "answer"  # the local name of what is kept for a combination
     depth: int = 0  # of the statements around the block that is rendered
     _locals: dict[str, str] = field(default_factory=dict)
 
@@ -113,6 +112,11 @@ class Renderer:
             for c in invariant.clauses
             if c.relation.kind is Kind.VALUE and c.relation.name in counting
         )
+
+    def keeps_objects(self, query: str) -> bool:
+        """Is what is kept for a combination changed in place?"""
+        [found] = (q for q in self.plan.queries if q.name == query)
+        return bool(found.rest) or form_of(self.plan, found) is not Form.NUMBER
 
     def held_once(self, counted: Sequence[Clause], scope: Scope) -> ast.expr:
         """Sources that hold every element once at most, as sets do."""
@@ -750,7 +754,14 @@ class _BlockRenderer:
                 for variable in clause.args:
                     self._keyed(variable)
                 key = _tuple([self.scope.get(v) for v in clause.args])
-                self.ops.append(_If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
+                if self.invariant.store is Store.RESULT and self.owner.keeps_objects(self.invariant.query):
+                    by_rest = len(self.invariant.head) > self.invariant.key
+                    kept = self.owner.supply_local("rows") if by_rest else self.owner.answer
+                    self.ops.append(_Plain(quote("A = R.get(K)", A=kept, R=demanded, K=key)[0]))
+                    self.ops.append(_If(quote_expr("A is not None", A=kept)))
+                    self.scope.kept = kept
+                else:
+                    self.ops.append(_If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
             case Access.SCAN:
                 self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)
             case _:

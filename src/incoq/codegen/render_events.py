@@ -106,7 +106,7 @@ class EventRenderer:
         self.value = self.supply.fresh("value")
         self.old = self.supply.fresh("old")
         self.image = self.supply.fresh("image")
-        self.answer = self.supply.fresh("answer")
+        self.answer = self.renderer.answer = self.supply.fresh("answer")
         self.element = self.supply.fresh("result")
         self.count = self.supply.fresh("count")
         self.watch, self.unwatch = self.supply.fresh("watch"), self.supply.fresh("unwatch")
@@ -301,21 +301,26 @@ class EventRenderer:
             "R": invariant.name, "K": key, "A": self.answer, "E": self.element, "N": self.count,
             "VALUE": value, "FITTING": self.support.FITTING, "FITS": self.support.fits,
         }  # fmt: skip
-        fetch = quote("A = R[K]", **holes)
+        kept = name(scope.kept) if scope.kept else quote_expr("R[K]", **holes)
+        fetch = quote("A = KEPT", KEPT=kept, **holes)
         clean: list[ast.stmt] = []
         if rest and not query.is_whole:
             inner = _tuple(rest)
             if query.aggregate is not None:
-                make = "if P not in R[K]:\n    R[K][P] = EMPTY\nA = R[K][P]"
+                make = "if P not in KEPT:\n    KEPT[P] = EMPTY\nA = KEPT[P]"
+            elif add:
+                make = "A = KEPT.get(P)\nif A is None:\n    A = KEPT[P] = EMPTY"
             else:
-                make = "A = R[K].get(P)\nif A is None:\n    A = R[K][P] = EMPTY"
-            fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), **holes)
+                make = "A = KEPT[P]"
+            fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), KEPT=kept, **holes)
             if not add:
-                clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
+                clean = quote("if not A:\n    del KEPT[P]", P=inner, KEPT=kept, **holes)
         form = form_of(self.plan, query)
         at_hand = self.at_hand and query.name == self.demanding
         if at_hand:
             fetch = []
+        elif scope.kept and not rest:
+            fetch, holes["A"] = [], scope.kept
         if query.is_whole:
             fetch, store = [], self._step_whole(query, rest, add)
         elif form is Form.NUMBER:
@@ -323,8 +328,8 @@ class EventRenderer:
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:
                 by = ast.BinOp(by, ast.Mult(), self.renderer.times(counted, scope))
             fetch = []
-            kept = "A" if at_hand else "R[K]"
-            store = quote(f"{kept} += BY" if add else f"{kept} -= BY", BY=by, **holes)
+            number = "A" if at_hand else "R[K]"
+            store = quote(f"{number} += BY" if add else f"{number} -= BY", BY=by, **holes)
         elif form is Form.OBJECT:
             store = quote("A.add(E)" if add else "A.remove(E)", **holes)
             if counted := [c for c in invariant.clauses if c.relation == COUNT]:

@@ -357,6 +357,9 @@ def _saves_nothing(clauses: tuple[Clause, ...], cover: Cover, variable: str, fix
     loop = next((s for s in cover.steps if s.factor is not None), None)
     if loop is None:
         return True
+    asked, first = clauses[cover.steps[0].clause], cover.steps[0]
+    if first.access is Access.TEST and asked.relation.kind is Kind.DEMAND and asked.args == (variable,):
+        return True
     if loop.access is not Access.LOOKUP:
         return False
     keys = {clauses[loop.clause].args[i] for i in loop.key} - set(fixed)
