@@ -608,11 +608,22 @@ def elements(s: Any) -> Iterable[Any]:
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
-def smaller(s: Any, t: Any) -> tuple[Any, Any]:
-    """Two sources, the smaller one first where both tell their size."""
-    if s.__class__ in SOURCES and t.__class__ in SOURCES and len(t) < len(s):
-        return t, s
-    return s, t
+def smaller(s: Any, t: Any) -> tuple[Iterable[Any], Any]:
+    """The elements of one of two sources, the smaller one where both tell their size, and the other one to look
+    them up in."""
+    if s.__class__ in SOURCES and t.__class__ in SOURCES:
+        return (t, s) if len(t) < len(s) else (s, t)
+    return elements(s), t if t.__class__ in SOURCES else Holder(t)
+
+
+class Holder:
+    """What holds as many elements as queries see in it."""
+
+    def __init__(self, s: Any) -> None:
+        self.s = s
+
+    def __contains__(self, x: Any) -> bool:
+        return contains(self.s, x)
 
 
 def times(s: Any, x: Any) -> int:

@@ -588,7 +588,7 @@ class _BlockRenderer:
                 return
             keyable = is_fixed or all(v in self.keyable for v in clause.args[1:])
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
-            if is_fixed:  # what cannot be a key is in no set
+            if is_fixed or step.clause in self.swapped:  # what cannot be a key is in no set
                 test = "X in S"
             support = self.support
             self.ops.append(
@@ -602,7 +602,7 @@ class _BlockRenderer:
             return
         own, source = source, self._smaller(clause, source)
         elements = source
-        if own is not source or clause.args[0] not in self.owner.plan.fixed:
+        if own is source and clause.args[0] not in self.owner.plan.fixed:
             elements = quote_expr(
                 "S if S.__class__ in SOURCES else ELEMENTS(S)",
                 S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
