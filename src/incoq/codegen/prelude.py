@@ -609,8 +609,8 @@ def elements(s: Any) -> Iterable[Any]:
 
 
 def smaller(s: Any, t: Any) -> tuple[Iterable[Any], Any]:
-    """The elements of one of two sources, the smaller one where both tell their size, and the other one to look
-    them up in."""
+    """The elements of one of two sources, the smaller one where both tell their size, and the other one, to
+    look them up in."""
     if s.__class__ in SOURCES and t.__class__ in SOURCES:
         return (t, s) if len(t) < len(s) else (s, t)
     return elements(s), t if t.__class__ in SOURCES else Holder(t)
