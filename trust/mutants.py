@@ -129,7 +129,7 @@ def fails(tests: list[str], place: Path, limit: float) -> str:
     """The test that failed, or a word for what happened; empty where all passed."""
     environment = {
         **os.environ, "PYTHONPATH": f"{place / 'src'}{os.pathsep}{place}", "PYTHONDONTWRITEBYTECODE": "1",
-        "INCOQ_FUZZ_OPS": OPERATIONS, "PYTHONHASHSEED": "0",
+        "INCOQ_FUZZ_OPS": OPERATIONS, "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }  # fmt: skip
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", *tests]
     try:

@@ -5,8 +5,8 @@ environment of its own. Its tests run on the original and on what `incoq compile
 modes; a test that ends differently is a failure, unless it also ends differently from one run of the
 original to the next, or asserts that a container's class is exactly Python's own, which is known to differ.
 
-What became of a package is remembered in `.trust/packages/done.json` until the compiler changes, so that a
-run goes on with the packages that are left.
+What became of a package is remembered in `.trust/packages/done.json`, with a checksum of what was compiled: a
+package whose code comes out the same as before is not tested again. Times are seconds of CPU.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -100,6 +101,7 @@ class Ran:
     plain_seconds: float = 0.0
     compile_seconds: float = 0.0
     refused: str = ""
+    checksum: str = ""
     differ: list[str] = field(default_factory=list)
     known: int = 0  # tests that differ and are expected to
 
@@ -128,8 +130,7 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         if time.perf_counter() - start > budget_seconds:
             break
         try:
-            if package.title not in results.done:
-                results.add(package, list(compare(package)))
+            results.add(package, list(compare(package, results.done.get(package.title, []))))
         except (OSError, subprocess.SubprocessError, RuntimeError) as error:
             failures.append(f"{package.name}: {error}")
     done = [ran for package in PACKAGES for ran in results.done.get(package.title, ())]
@@ -150,32 +151,36 @@ def run(budget_seconds: float, seed: int) -> Outcome:
 
 
 class Results:
-    """What became of packages under the compiler as it is."""
+    """What became of packages, so far."""
 
     def __init__(self) -> None:
-        sources = sorted((ROOT / "src" / "incoq").rglob("*.py"))
-        self.compiler = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-        kept = json.loads(DONE.read_text()) if DONE.exists() else {}
-        rows = kept.get("rows", {}) if kept.get("compiler") == self.compiler else {}
+        rows = json.loads(DONE.read_text()) if DONE.exists() else {}
         self.done = {title: [Ran(**row) for row in both] for title, both in rows.items()}
 
     def add(self, package: Package, both: list[Ran]) -> None:
         """Keep what became of one."""
         self.done[package.title] = both
         rows = {title: [asdict(ran) for ran in one] for title, one in self.done.items()}
-        DONE.write_text(json.dumps({"compiler": self.compiler, "rows": rows}, indent=1))
+        DONE.write_text(json.dumps(rows, indent=1))
 
 
-def compare(package: Package) -> Iterator[Ran]:
-    """Run the tests of a package, plain and compiled in each mode."""
+def compare(package: Package, before: list[Ran]) -> Iterator[Ran]:
+    """Run the tests of a package, plain and compiled in each mode, unless they ran on the same code."""
     fetch(package)
-    plain, plain_seconds = outcomes(package, "plain", package.root)
-    if not any(outcome == "passed" for outcome in plain.values()):
-        raise RuntimeError(f"the tests of the original do not run: {Counter(plain.values())}")
+    plain: dict[str, str] = {}
     again: dict[str, str] | None = None
+    plain_seconds = 0.0
     for mode in MODES:
-        ran = Ran(package.title, mode, plain_seconds=plain_seconds)
+        ran = Ran(package.title, mode)
         place = compiled(package, mode, ran)
+        if same := [old for old in before if old.mode == mode and old.checksum == ran.checksum]:
+            yield same[0]
+            continue
+        if not plain:
+            plain, plain_seconds = outcomes(package, "plain", package.root)
+            if not any(outcome == "passed" for outcome in plain.values()):
+                raise RuntimeError(f"the tests of the original do not run: {Counter(plain.values())}")
+        ran.plain_seconds = plain_seconds
         if place is not None:
             got, ran.seconds = outcomes(package, mode, place)
             ran.tests = len(got)
@@ -226,20 +231,22 @@ def compiled(package: Package, mode: str, ran: Ran) -> Path | None:
         sys.executable, "-m", "incoq", "compile", str(package.root / package.source), "--all", "--mode", mode,
         "-o", str(place / package.source),
     ]  # fmt: skip
-    start = time.perf_counter()
+    start = used()
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
     )
-    ran.compile_seconds = time.perf_counter() - start
+    ran.compile_seconds = used() - start
     if done.returncode:
         code = re.search(r"error\[(IQ\d+)\]", done.stderr)
         if code is None:
             raise RuntimeError(f"the compiler broke off: {done.stderr[-2000:]}")
-        ran.refused = code[1]
+        ran.refused = ran.checksum = code[1]
         return None
     ran.taken = len(re.findall(r": taken$", done.stderr, re.MULTILINE))
     for code_of in re.findall(r": left as it is(?: \[(IQ\d+)\])?:", done.stderr):
         ran.left[code_of or "local"] = ran.left.get(code_of or "local", 0) + 1
+    texts = [path.read_bytes() for path in sorted((place / package.source).rglob("*.py"))]
+    ran.checksum = hashlib.sha256(b"".join(texts)).hexdigest()
     return place
 
 
@@ -251,6 +258,12 @@ def asks_for_exact_class(package: Package, label: str) -> set[str]:
         if re.search(r"assert <class '[\w.]*_incoq_support\.\w+'> (is|==) (list|dict|set)\b", told):
             found.add(f"{case.get('classname')}::{case.get('name')}")
     return found
+
+
+def used() -> float:
+    """Seconds of CPU that commands took so far."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def outcomes(package: Package, label: str, place: Path) -> tuple[dict[str, str], float]:
@@ -266,11 +279,11 @@ def outcomes(package: Package, label: str, place: Path) -> tuple[dict[str, str],
         **os.environ, "PYTHONPATH": str((place / package.source).parent), "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
-    start = time.perf_counter()
+    start = used()
     done = subprocess.run(
         command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS
     )
-    seconds = time.perf_counter() - start
+    seconds = used() - start
     (PLACE / f"{package.name}-{label}.log").write_text(done.stdout + done.stderr)
     if not report.exists():
         return {"pytest itself": (done.stdout + done.stderr)[-500:]}, seconds
