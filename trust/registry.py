@@ -38,4 +38,5 @@ GATES = (
     Gate("names", "fuzzed identifiers and strings, a canary, hash seeds", 2),
     Gate("seeded", "bugs put into the compiler are seen by the ordinary tests", 3),
     Gate("damage", "stored files of a pipeline that were truncated, flipped or swapped", 2),
+    Gate("pipeline", "kills on a cluster, a full disk, a read-only one, a long run", 4),
 )
