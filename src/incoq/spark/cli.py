@@ -247,7 +247,7 @@ def _pipeline(store: Path, master: str, name: str, road: str = "auto") -> Iterat
         from incoq.spark.recompute import by_joins
 
         with _session(name, master) as running:
-            yield Pipeline(place, runner(running), _show, joins=by_joins(running, place), road=road)
+            yield Pipeline(place, runner(running), _Show(), joins=by_joins(running, place), road=road)
 
 
 @contextmanager
@@ -292,14 +292,22 @@ def _session(name: str, master: str) -> Iterator[Any]:
             running.stop()
 
 
-def _show(progress: Progress) -> None:
-    rejected = f", {progress.rejected} rejected" if progress.rejected else ""
-    done = "by joins" if progress.road == "joins" else f"{progress.routed} routed, {progress.fetched} fetched"
-    click.echo(
-        f"batch {progress.batch} ({progress.source}): {progress.events} events{rejected}, {done}, "
-        f"{progress.changes} result changes, {progress.seconds:.2f} s",
-        err=True,
-    )
+class _Show:
+    """A line for each batch, in columns; the heads come again now and then."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+
+    def __call__(self, progress: Progress) -> None:
+        if self.lines % 30 == 0:
+            click.echo(" batch   events rejected   routed  fetched  changes  seconds  source", err=True)
+        self.lines += 1
+        by_joins = progress.road == "joins"
+        routed, fetched = ("joins", "-") if by_joins else (progress.routed, progress.fetched)
+        counts = (progress.events, progress.rejected, routed, fetched, progress.changes)
+        cells = [f"{cell:>8,}" if isinstance(cell, int) else f"{cell:>8}" for cell in counts]
+        source = progress.source if len(progress.source) <= 18 else f"{progress.source[:17]}…"
+        click.echo(f"{progress.batch:>6} {' '.join(cells)} {progress.seconds:>8.2f}  {source}", err=True)
 
 
 @contextmanager

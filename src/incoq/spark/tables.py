@@ -88,7 +88,9 @@ def encode(frame: Any, relation: str, deployment: Deployment) -> Any:
     _check_width(relation, columns, 3 if relation == ITEM else 2)
     owner = frame.schema[columns[0]].dataType.simpleString()
     if owner != "string":
-        raise StoreError(f"{relation}: column {columns[0]} is {owner}; ids are strings")
+        raise StoreError(
+            f"{relation}: column {columns[0]} is {owner}; ids are strings (a mapping makes them of numbers)"
+        )
     values = [frame.schema[c].dataType.simpleString() for c in columns[1:]]
     if not all(v in _TEXTS for v in values):
         return _by_python(frame, relation)
