@@ -26,6 +26,8 @@ def found(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Statistics:
     append(folder, [row(mode="filtered", size=100, run=9, seconds=0.5, answers="other")])
     append(folder, [row(mode="filtered", size=100, run=10, operations=7, seconds=0.0035, answers="of fewer")])
     append(folder, [row(mode="original", size=1000, seconds=None, failure=f"{STOPPED} of 10 s")])
+    append(folder, [row(experiment="wifi", run=1, seconds=6.0, repeats=3, space=9)])
+    append(folder, [row(experiment="wifi", run=0, seconds=None, iterations=4, space=5)])
     append(folder, series(SIZES, lambda n: 1.0, experiment="running-zipf"))
     append(
         folder, series(SIZES, lambda n: 0.999 if n > 100 else 1.1, experiment="running-zipf", part="updates")
@@ -61,10 +63,18 @@ def test_counted_iterations_and_space_have_fits_of_their_own(found: Statistics) 
 def test_queries_alone_are_the_loop_with_them_less_the_loop_without(found: Statistics) -> None:
     alone = found.series("running-size", "filtered", "query", "time")
     assert [e.value for e in alone] == pytest.approx([1e-3 * n / 1000 * 1e6 for n in SIZES])
-    assert alone[0].deviation == pytest.approx(math.hypot(1.1, 1.0) * 0.01 / 1000 * 1e6)
+    assert alone[0].deviation == pytest.approx(0.01 * alone[0].value)  # what both share cancels out
     fit = found.fit("running-size", "filtered", "query", "time")
     assert fit is not None
     assert fit.exponent == pytest.approx(1.0)
+
+
+def test_a_loop_that_was_timed_thrice_took_a_third_each_time(found: Statistics) -> None:
+    assert [e.value for e in found.series("wifi", "filtered", "all", "time")] == pytest.approx([2000.0])
+
+
+def test_space_is_that_of_the_counted_run_in_which_all_versions_do_the_same(found: Statistics) -> None:
+    assert [e.value for e in found.series("wifi", "filtered", "all", "space")] == [5.0]
 
 
 def test_a_failure_and_a_difference_of_answers_are_problems(found: Statistics) -> None:

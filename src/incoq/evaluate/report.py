@@ -14,8 +14,9 @@ from incoq.evaluate.checks import FAILS, HOLDS, UNDECIDED, UNMEASURED
 from incoq.evaluate.claims import Verdict
 from incoq.evaluate.drivers import ALL, DRIVERS
 from incoq.evaluate.experiments import Experiment
+from incoq.evaluate.rows import SPREAD
 from incoq.evaluate.statistics import MEASURES, Fit, Statistics
-from incoq.evaluate.tables import THREADED_NOTE, complexities, peers, shown
+from incoq.evaluate.tables import THREADED_NOTE, complexities, peers, shown, spread
 from incoq.evaluate.transformation import Transformed
 from incoq.evaluate.versions import LABELS
 from incoq.pages import render
@@ -26,6 +27,7 @@ PARTS = {
     "follows": "exchanges of followers",
 }  # fmt: skip
 VERDICTS = (HOLDS, FAILS, UNDECIDED, UNMEASURED)
+_PLURAL = {HOLDS: "hold", FAILS: "do not hold", UNDECIDED: UNDECIDED, UNMEASURED: UNMEASURED}
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Report:
     def tally(self) -> str:
         """How many claims hold, and how many do not."""
         counts = {v: sum(verdict.verdict == v for verdict in self.verdicts) for v in VERDICTS}
-        return f"{len(self.verdicts)} claims: " + ", ".join(f"{n} {v}" for v, n in counts.items() if n)
+        found = ", ".join(f"{n} {_PLURAL[v] if n > 1 else v}" for v, n in counts.items() if n)
+        return f"{len(self.verdicts)} claims: {found}"
 
 
 def html(report: Report) -> str:
@@ -62,6 +65,8 @@ def html(report: Report) -> str:
         peers=peers(report.experiments, report.statistics),
         threaded=THREADED_NOTE,
         experiments=[_shown(experiment, report.statistics) for experiment in report.experiments],
+        spread=spread(report.statistics, SPREAD),
+        allowed=f"{SPREAD:.0%}",
         facts=report.facts,
         command=report.command,
     )
@@ -72,11 +77,13 @@ def markdown(report: Report) -> str:
     lines = ["# The paper's evaluation, measured here", "", report.tally() + ".", ""]
     lines += [f"> {line}\n" for line in report.left_out]
     lines += [f"- {name}: {value}" for name, value in report.facts]
+    lines.append(f"- standard deviation below {SPREAD:.0%} of the mean: {spread(report.statistics, SPREAD)}")
     lines += ["", "## Claims", ""]
     head = ("claim", "where", "measured", "verdict", "rests on")
     rows = []
     for verdict in report.verdicts:
         measured = "<br>".join(f"{f.measured}: {f.verdict}" for f in verdict.findings)
+        measured += f"<br>*{verdict.reason}*" if verdict.reason else ""
         rests = "<br>".join(dict.fromkeys(f.rests_on for f in verdict.findings))
         rows.append((verdict.claim.text, verdict.claim.source, measured, verdict.verdict, rests))
     lines += _table(head, rows)
@@ -103,7 +110,10 @@ def summary(report: Report) -> str:
         f"{report.tally()}. {report.statistics.samples:,} samples, {measured.get('machine', '')}, "
         f"Python {measured.get('Python', '')}." + (" The run was cut short before the rest." if cut else ""),
         "",
-        *_table(("claim of the paper", "verdict"), [(v.claim.text, v.verdict) for v in report.verdicts]),
+        *_table(
+            ("claim of the paper", "verdict"),
+            [(v.claim.text, f"{v.verdict}: {v.reason}" if v.reason else v.verdict) for v in report.verdicts],
+        ),
     ]
     for variant in peers(report.experiments, report.statistics):
         lines += [

@@ -4,7 +4,9 @@ Before:    ("running-size", "original", "all", 2000, run 3, 0.041 s, …), …
 After:     Estimate("running-size", "original", "query", "time", 2000, 1.7 µs ± 0.1, 10 runs), …
            Fit("running-size", "original", "query", "time", exponent 0.97 ± 0.05, 10 sizes), …
 
-The time of queries alone is that of the loop with queries less that of the same loop without. The exponent
+The time of queries alone is that of the loop with queries less that of the same loop without, run by run: the
+two of a run are neighbours in time. Space is that after the counted run, where all versions are in the same
+state. The exponent
 is the slope of the logarithm of the means over the logarithm of the size, by least squares, with its 95%
 confidence interval by Student's distribution, whose degrees of freedom are the number of sizes less two.
 """
@@ -105,23 +107,26 @@ class Statistics:
 
 _POINTS = """
 SELECT experiment, mode, part, size,
-       avg(seconds / operations) * 1e6 AS time,
-       stddev_samp(seconds / operations) * 1e6 AS deviation,
+       avg(seconds / operations / repeats) * 1e6 AS time,
+       stddev_samp(seconds / operations / repeats) * 1e6 AS deviation,
        count(seconds) AS runs,
        max(iterations / operations) AS iterations,
-       max(space) AS space,
+       coalesce(max(CASE WHEN run = 0 THEN space END), max(space)) AS space,
        avg(CASE WHEN run > 0 THEN memory END) / 1048576 AS memory
 FROM evaluated_samples WHERE failure = '' GROUP BY experiment, mode, part, size
 """
 
 _WITH_QUERIES_ALONE = """
 SELECT * FROM evaluated_points UNION ALL
-SELECT a.experiment, a.mode, 'query' AS part, a.size, a.time - u.time AS time,
-       sqrt(a.deviation * a.deviation + u.deviation * u.deviation) AS deviation,
-       least(a.runs, u.runs) AS runs, a.iterations - u.iterations AS iterations, NULL AS space, NULL AS memory
-FROM evaluated_points a JOIN evaluated_points u
-ON a.experiment = u.experiment AND a.mode = u.mode AND a.size = u.size
-WHERE a.part = 'all' AND u.part = 'updates'
+SELECT experiment, mode, 'query' AS part, size, avg(time) AS time, stddev_samp(time) AS deviation,
+       count(time) AS runs, max(iterations) AS iterations, NULL AS space, NULL AS memory
+FROM (SELECT a.experiment, a.mode, a.size,
+             (a.seconds / a.operations / a.repeats - u.seconds / u.operations / u.repeats) * 1e6 AS time,
+             a.iterations / a.operations - u.iterations / u.operations AS iterations
+      FROM evaluated_samples a JOIN evaluated_samples u
+      ON a.experiment = u.experiment AND a.mode = u.mode AND a.size = u.size AND a.run = u.run
+      WHERE a.part = 'all' AND u.part = 'updates' AND a.failure = '' AND u.failure = '')
+GROUP BY experiment, mode, size
 """
 
 _ESTIMATES = """
