@@ -4,8 +4,8 @@ Before:    u_loc = u.loc | if u_loc == 'NYC' | for group in fil_inv_member_2.get
 After:     try:
                u_loc = u.loc
                ok = u_loc == 'NYC'
-           except SKIPPED:
-               ok = False
+           except Exception as error:
+               ok = doubted(error)
            if ok:
                for group in fil_inv_member_2.get(u, ()):
                    ...
@@ -156,10 +156,10 @@ class Assembler:
                         "NOW = AFTER\nif (BEFORE) is not NOW:\n    REST", NOW=now, BEFORE=before, AFTER=after,
                         REST=self._from(index + 1, depth + 1),
                     )  # fmt: skip
-                handler, holes = self.owner.skipping(self.query)
+                holes = self.owner.skipping(self.query)
                 return quote(
-                    f"try:\n    OK = bool(BEFORE)\n{handler}    OK = False\n"
-                    f"try:\n    NOW = bool(AFTER)\n{handler}    NOW = False\n"
+                    "try:\n    OK = bool(BEFORE)\nexcept Exception as ERROR:\n    OK = SKIP(ERROR)\n"
+                    "try:\n    NOW = bool(AFTER)\nexcept Exception as ERROR:\n    NOW = SKIP(ERROR)\n"
                     "if OK is not NOW:\n    REST",
                     OK=ok, NOW=now, BEFORE=before, AFTER=after, **holes,
                     REST=self._from(index + 1, depth + 1),
@@ -195,9 +195,10 @@ class Assembler:
             )
         ok = self.owner.supply_local("ok")
         rest = self._from(index, depth + 1)
-        handler, holes = self.owner.skipping(self.query)
+        holes = self.owner.skipping(self.query)
         return quote(
-            f"try:\n    READS\n    OK = TEST\n{handler}    OK = False\nif OK:\n    REST",
+            "try:\n    READS\n    OK = TEST\n"
+            "except Exception as ERROR:\n    OK = SKIP(ERROR)\nif OK:\n    REST",
             READS=statements, OK=ok, TEST=test, REST=rest, **holes,
         )  # fmt: skip
 

@@ -111,6 +111,7 @@ class Maintenance:
             "scalar",
             "elements",
             "truth",
+            "doubted",
         )
         self.quiet = frozenset(self.support.names[n] for n in quiet)
         self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained

@@ -130,14 +130,11 @@ class Renderer:
         """Is a query an unmarked one?"""
         return any(q.usual for q in self.plan.queries if q.name == query)
 
-    def skipping(self, query: str) -> tuple[str, Holes]:
-        """The head of the handler for a combination that raises, and what fills it: in an unmarked query
-        whatever it raises is skipped, since the query itself then gives what Python gives."""
-        holes: Holes = {"SKIPPED": self.support.SKIPPED, "SKIP": self.support.skipped}
-        if self.is_usual(query):
-            holes["ERROR"] = self.supply_local("error")
-            return "except Exception as ERROR:\n    SKIP(ERROR)\n", holes
-        return "except SKIPPED:\n", holes
+    def skipping(self, query: str) -> Holes:
+        """What handles a combination that raises: in an unmarked query whatever it raises is skipped, since
+        the query itself then gives what Python gives."""
+        skip = self.support.skipped if self.is_usual(query) else self.support.doubted
+        return {"ERROR": self.supply_local("error"), "SKIP": skip}
 
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""

@@ -86,6 +86,7 @@ class EventRenderer(DemandRenderer):
                     *gain,
                     *self.settled(),
                 ],
+                assign,
                 receiver,
                 field_name,
             ),
@@ -109,21 +110,20 @@ class EventRenderer(DemandRenderer):
         failed: Holes = {
             "FAULT": self.renderer.supply_local("fault"),
             "ERROR": self.renderer.supply_local("error"),
+            "MISSING": self.support.MISSING,
         }
+        removed = quote(
+            "try:\n    REMOVE\n    FAULT = None\nexcept Exception as ERROR:\n    FAULT = ERROR",
+            REMOVE=remove,
+            **failed,
+        )
         work = [
             *self.waiting("note_field(O, F)", remove, **holes),
-            *quote("FAULT = None", **failed),
+            *quote("FAULT = MISSING", **failed),
             *read,
             *self.whole(
-                [
-                    *_branch(present, lose, lose_missing),
-                    *quote(
-                        "try:\n    REMOVE\nexcept Exception as ERROR:\n    FAULT = ERROR",
-                        REMOVE=remove,
-                        **failed,
-                    ),
-                    *after,
-                ],
+                [*_branch(present, lose, lose_missing), *removed, *after],
+                quote("if FAULT is MISSING:\n    REMOVED", REMOVED=removed, **failed),
                 receiver,
                 field_name,
             ),
@@ -157,13 +157,13 @@ class EventRenderer(DemandRenderer):
         halves = self._member_halves(known)
         grow = self.whole([
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
-        ])  # fmt: skip
+        ], add)  # fmt: skip
         found = self._found(dependents, holes)
         shrink = self.whole([
             *found,
             *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
             *self.settled(),
-        ])  # fmt: skip
+        ], discard)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         grow = [*self.waiting("note_element(S, X)", add, **holes), *grow]
@@ -217,19 +217,19 @@ class EventRenderer(DemandRenderer):
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
         }  # fmt: skip
+        add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
         grow = self.whole([
-            *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
-        ])  # fmt: skip
+            *halves["before_add"], *add, *halves["after_add"], *self.settled(),
+        ], add)  # fmt: skip
         found = self._found(dependents, holes)
         shrink = self.whole([
-            *found, *halves["before_discard"], *quote("DISCARD(S, X)", **holes), *halves["after_discard"],
-            *self.settled(),
-        ])  # fmt: skip
+            *found, *halves["before_discard"], *discard, *halves["after_discard"], *self.settled(),
+        ], discard)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         noted = "note_element(S, X)"
-        grow = [*self.waiting(noted, quote("ADD(S, X)", **holes), **holes), *grow]
-        shrink = [*self.waiting(noted, quote("DISCARD(S, X)", **holes), **holes), *shrink]
+        grow = [*self.waiting(noted, add, **holes), *grow]
+        shrink = [*self.waiting(noted, discard, **holes), *shrink]
         return self._switched_methods(grow, shrink, holes)
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
@@ -318,7 +318,8 @@ class EventRenderer(DemandRenderer):
                     *self._adopted(name(self.value)),
                     *self._run(self._after(items, True, True), replaced_new, True),
                     *self.settled(),
-                ]
+                ],
+                store,
             ),
         ]
         fresh = self.whole(
@@ -329,7 +330,8 @@ class EventRenderer(DemandRenderer):
                 *self._adopted(name(key), name(self.value)),
                 *run(self._after(everything, True, True), new, True),
                 *self.settled(),
-            ]
+            ],
+            store,
         )
         gone = [
             *quote("OLD = M[K]\nV = MISSING\nK = STORED(M, K)", **holes),
@@ -339,7 +341,8 @@ class EventRenderer(DemandRenderer):
                     *delete,
                     *run(self._after(everything, False, True), new, True),
                     *self.settled(),
-                ]
+                ],
+                quote("if K in M:\n    DELETE(M, K)", **holes),
             ),
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
@@ -357,12 +360,13 @@ class EventRenderer(DemandRenderer):
         dependents = [d for r in (MEMBER, CONTENT, COUNT) for d in self.plan.dependents(r)]
         again = [*self.plan.dependents(CONTENT), *self.plan.dependents(COUNT)]
         again.sort(key=lambda d: self.plan.invariants.index(d[0]))
-        names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n")}
+        names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n", "size")}
         source, element = names["s"], names["x"]
         repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}), NO_FIXED)
         guard = self._known_guard(dependents, source)
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
+            "SIZE": names["size"],
             "INSERT": self.support.list_insert, "POP": self.support.list_pop,
             "KEYABLE": self.support.keyable, "STORED": self.support.stored,
         }  # fmt: skip
@@ -387,7 +391,8 @@ class EventRenderer(DemandRenderer):
             "N = C[X]\nif N > 1:\n    ONCE\nelse:\n    SHRINK", ONCE=shrink_once, SHRINK=shrink, **holes
         )
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
-        change = "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\nWHOLE"
+        change = "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\n"
+        change += "C = S._bag_()\nSIZE = len(S)\nWHOLE"
         counted = "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    raise"
         methods = {
             method: [
@@ -396,7 +401,10 @@ class EventRenderer(DemandRenderer):
                     change,
                     MATTERS=matters,
                     PLAINLY=plainly,
-                    WHOLE=self.whole(quote(counted, WORK=[*work, *self.settled()], **holes)),
+                    WHOLE=self.whole(
+                        quote(counted, WORK=[*work, *self.settled()], **holes),
+                        quote("if len(S) == SIZE:\n    PLAINLY", PLAINLY=plainly, **holes),
+                    ),
                     **holes,
                 ),
             ]

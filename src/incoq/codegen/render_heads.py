@@ -261,9 +261,9 @@ class HeadRenderer(Maintenance):
         fitting: list[ast.stmt] = []
         for part in parts:
             fitting += quote("P.__class__ in FITTING or FITS(P)", P=part, **holes)
-        handler, skipping = self.renderer.skipping(invariant.query)
+        skipping = self.renderer.skipping(invariant.query)
         return quote(
-            f"try:\n    E = VALUE\n    HASH\n{handler}    pass\nelse:\n    STORE",
+            "try:\n    E = VALUE\n    HASH\nexcept Exception as ERROR:\n    SKIP(ERROR)\nelse:\n    STORE",
             HASH=[] if unhashed else fitting,
             STORE=[*fetch, *store, *clean],
             **{**holes, **skipping},

@@ -114,17 +114,23 @@ class NestedRenderer(HeadRenderer):
 
     # -- exceptions and batches -------------------------------------------------------------------
 
-    def whole(self, work: list[ast.stmt], receiver: str = "", field_name: str = "") -> list[ast.stmt]:
+    def whole(
+        self, work: list[ast.stmt], instead: list[ast.stmt], receiver: str = "", field_name: str = ""
+    ) -> list[ast.stmt]:
         """Maintenance that is done as a whole or, after an exception at whatever point of it, not at all. The
-        receiver of an assignment may be in no index at that point."""
+        receiver of an assignment may be in no index at that point. Where a combination raises what it may not
+        raise again, nothing is kept, and `instead` does the rest of what the program wants."""
         if not self.plan.invariants or not work:
             return work
         told: list[ast.expr] = []
         if receiver:
             told.append(ast.Tuple([name(receiver), ast.Constant(field_name)], ast.Load()))
         call = ast.Expr(ast.Call(name(self.support.forget), told, []))
-        holes: Holes = {"WORK": work, "CALL": [call]}
-        handled = "try:\n    WORK\nexcept BaseException:\n    CALL\n    raise"
+        holes: Holes = {"WORK": work, "CALL": [call], "DOUBT": self.support.Doubt}
+        holes["DOUBTED"] = [call]
+        if instead:
+            holes["DOUBTED"] = quote("try:\n    INSTEAD\nfinally:\n    CALL", INSTEAD=instead, **holes)
+        handled = "try:\n    WORK\nexcept DOUBT:\n    DOUBTED\nexcept BaseException:\n    CALL\n    raise"
         if not self.reenters:
             return quote(handled, **holes)
         return quote(
@@ -170,7 +176,7 @@ class NestedRenderer(HeadRenderer):
         for answers, demand, width in kept:
             key = "(K,)" if width == "1" else "K"
             demanded += quote(
-                f"LOST.extend((DEMAND, {key}) for K in R)", R=answers, DEMAND=demand,
+                f"LOST.update(((DEMAND, {key}), None) for K in R)", R=answers, DEMAND=demand,
                 K=self.renderer.supply_local("key"), **holes,
             )  # fmt: skip
         unwatched = quote(
