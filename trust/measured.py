@@ -12,6 +12,7 @@ import builtins
 import json
 import os
 import sys
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -35,18 +36,22 @@ class Tests:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.began = 0.0
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.began = sum(os.times()[:4])
         measuring = coverage.Coverage.current()
         if measuring is not None:
             measuring.switch_context(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if not report.passed:
             self.failed.add(report.nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.seconds[nodeid] = sum(os.times()[:4]) - self.began  # of CPU, of commands that were run too
 
     def pytest_sessionfinish(self) -> None:
         passed = {name: round(took, 4) for name, took in self.seconds.items() if name not in self.failed}
@@ -57,6 +62,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Begin to note."""
     config.pluginmanager.register(Tests(Path(os.environ[TESTS])))
     known = support_functions()
+
+    @lru_cache(64)  # some tests load one program many times
+    def compile_program(source: str, filename: str, flags: int) -> CodeType:
+        tree = at_origin(ast.parse(source), known)
+        return from_files(real_compile(tree, filename, "exec", flags, True))
 
     def compile_measured(
         source: Any,
@@ -71,8 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
             flags |= sys._getframe(1).f_code.co_flags & __future__.annotations.compiler_flag
         if not (is_program(source) and mode == "exec") or flags & ast.PyCF_ONLY_AST:
             return real_compile(source, filename, mode, flags, True, *rest, **more)
-        tree = at_origin(ast.parse(source), known)
-        return from_files(real_compile(tree, filename, mode, flags, True, *rest, **more))
+        return compile_program(source, filename, flags)
 
     def exec_measured(source: Any, names: Any = None, /, *rest: Any) -> None:
         if names is None:
