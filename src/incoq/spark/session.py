@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import incoq
 from incoq.spark.java import find_java
 
 PYTHON_WORKERS = "pyspark.daemon"  # in the command line of Spark's Python processes
+_DESCRIPTION = "spark.job.description"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -73,10 +75,22 @@ def runner(spark: Any) -> Any:
     def run(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         if not tasks:
             return []
-        spark.sparkContext.setJobDescription(name)
-        return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
+        with described(spark, name):
+            return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
 
     return run
+
+
+@contextmanager
+def described(spark: Any, name: str) -> Iterator[None]:
+    """Jobs have this name in Spark's UI; what the caller does afterwards is called as before."""
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setLocalProperty(_DESCRIPTION, name)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)
 
 
 def default_settings(master: str) -> dict[str, str]:
