@@ -138,6 +138,11 @@ def run(store: Path, changes: Path, once: bool, every: float, road: str, master:
     with _reported(store):
         import time
 
+        from incoq.spark.store import Store, StoreError
+
+        Store(store).manifest()
+        if not changes.is_dir():  # before Spark starts
+            raise StoreError(f"{changes} is not a directory")
         with _pipeline(store, master, f"incoq run {store.name}", road) as pipeline:
             while True:
                 pipeline.run_directory(changes)
