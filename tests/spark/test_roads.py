@@ -79,10 +79,10 @@ def outcome(**known: Any) -> Outcome:
 
 def test_a_small_batch_says_little_about_a_change() -> None:
     before = Measures(facts=1e5, demanded=100, answers=1e4)
-    slow = [outcome(routed=50, cpu=0.1, loaded=100_000, demanded=100)]
+    slow = [outcome(routed=50, seconds=0.1, loaded=100_000, demanded=100)]
     after = before.after_engines(100, slow)
     assert estimate(after, 50_000, 0).road == "engines"
-    many = [outcome(routed=50_000, cpu=50.0, loaded=100_000, demanded=100)]
+    many = [outcome(routed=50_000, seconds=50.0, loaded=100_000, demanded=100)]
     assert estimate(after.after_engines(50_000, many), 50_000, 0).road == "joins"
     assert after.share == 0.75
 
