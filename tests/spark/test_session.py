@@ -14,7 +14,7 @@ pytest.importorskip("pyspark")
 from incoq.spark.cli import _Show
 from incoq.spark.java import NoJava, find_java, java_version
 from incoq.spark.pipeline import Progress
-from incoq.spark.session import default_settings, parallelism
+from incoq.spark.session import _first_cause, default_settings, parallelism
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -83,6 +83,17 @@ def test_progress_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> No
     assert [number for number, line in enumerate(lines) if "rejected" in line] == [0, 31]
     assert " ".join(lines[1].split()) == "1 50,000 12,345 41,872 1 9,999 12.30 changes-of-2026-1…"
     assert " ".join(lines[-1].split()) == "32 1 0 joins - 1 4.00 a.jsonl"
+
+
+def test_why_spark_did_not_start_is_told_in_one_line() -> None:
+    told = (
+        "An error occurred while calling None.org.apache.spark.sql.classic.SparkSession.\n"
+        ": java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.\n\tat org.apache.x"
+    )
+    assert _first_cause(ValueError(told)) == (
+        "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext."
+    )
+    assert _first_cause(ValueError("no such thing")) == "no such thing"
 
 
 def test_parallelism_is_what_the_master_says() -> None:
