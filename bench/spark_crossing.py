@@ -72,10 +72,11 @@ class Watched:
         engines = self.batch(size, "engines")
         known = self.measures
         joins = self.batch(size, "joins")
-        cost = estimate(known, self.rows, 0)
+        rows = self.rows
+        cost = estimate(known, rows, 0)
         self.batch(100, "engines")
         return Cell(
-            self.run.pairs, size, self.rows, engines, joins, known.as_json(), cost.as_json(), cost.road,
+            self.run.pairs, size, rows, engines, joins, known.as_json(), cost.as_json(), cost.road,
         )  # fmt: skip
 
 

@@ -54,7 +54,9 @@ def test_both_roads_write_the_same_feed(spark: Any, tmp_path: Path) -> None:
         feeds.append(sorted(feed_rows(made.store)))
     assert feeds[0] == feeds[1]
     assert made.store.manifest().roads["last"] == "joins"
-    assert "joins 2 times; last joins, estimated " in status_text(status_of(made.store))
+    told = status_text(status_of(made.store))
+    assert "engines 1 time, joins 2 times; last joins\n            estimated " in told
+    assert max(map(len, told.splitlines()[1:])) <= 80
 
 
 def test_many_changes_of_few_facts_are_for_joins_and_few_changes_for_engines() -> None:

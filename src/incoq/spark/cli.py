@@ -144,11 +144,16 @@ def run(store: Path, changes: Path, once: bool, every: float, road: str, master:
         if not changes.is_dir():  # before Spark starts
             raise StoreError(f"{changes} is not a directory")
         with _pipeline(store, master, f"incoq run {store.name}", road) as pipeline:
-            while True:
-                pipeline.run_directory(changes)
-                if once:
-                    return
-                time.sleep(every)
+            try:
+                while True:
+                    pipeline.run_directory(changes)
+                    if once:
+                        return
+                    time.sleep(every)
+            except KeyboardInterrupt:
+                last = pipeline.store.manifest().batch
+                click.echo(f"stopped after batch {last}; the same command goes on from there", err=True)
+                sys.exit(130)
 
 
 @spark.command(short_help="Make an empty store.")
