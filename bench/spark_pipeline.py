@@ -269,8 +269,16 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--road", choices=ROADS, default="engines", help="what the pipelines do with a batch")
     parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--crossing", metavar="SIZES", nargs="?", const="1000,50000,200000",
+        help="instead, measure both roads with batches of these sizes: where they cross",
+    )  # fmt: skip
     chosen = parser.parse_args()
     scales, pairs = ([int(v) for v in text.split(",")] for text in (chosen.scales, chosen.pairs))
+    if chosen.crossing:
+        from bench import spark_crossing
+
+        return spark_crossing.measure(pairs, [int(v) for v in chosen.crossing.split(",")], chosen.json)
     figures: list[dict[str, Any]] = []
 
     def show(runs: list[Run], what: str, size: int | None, found: list[dict[str, float]]) -> None:

@@ -46,7 +46,7 @@ class Measures:
 
     def after_engines(self, rows: int, outcomes: Sequence[Outcome]) -> Measures:
         """What a batch that the engines applied teaches."""
-        routed, slowest = sum(o.routed for o in outcomes), max((o.cpu for o in outcomes), default=0.0)
+        routed, slowest = sum(o.routed for o in outcomes), max((o.seconds for o in outcomes), default=0.0)
         found = replace(
             self,
             facts=float(sum(o.loaded for o in outcomes)),

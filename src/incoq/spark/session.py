@@ -12,15 +12,22 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import incoq
+from incoq.errors import IncoqError
 from incoq.spark.java import find_java
 
 PYTHON_WORKERS = "pyspark.daemon"  # in the command line of Spark's Python processes
+_DESCRIPTION = "spark.job.description"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+class NoSession(IncoqError):  # noqa: N818  # what is missing, not what went wrong
+    """Spark does not start as asked."""
 
 
 def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
@@ -52,7 +59,17 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
         builder = builder.master(master)
     for key, value in (defaults | settings).items():
         builder = builder.config(key, str(value))
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise NoSession(f"Spark did not start on {master}: {_first_cause(error)}") from error
+
+
+def _first_cause(error: Exception) -> str:
+    """What Java says of an error that came from there, else the error itself, in one line."""
+    lines = [line.strip().lstrip(": ") for line in str(error).splitlines() if line.strip()]
+    of_java = [line for line in lines if re.match(r"[a-z]+(\.\w+)+(Exception|Error)\b", line)]
+    return (of_java or lines or [type(error).__name__])[0]
 
 
 def spark_home() -> Path:
@@ -73,10 +90,22 @@ def runner(spark: Any) -> Any:
     def run(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         if not tasks:
             return []
-        spark.sparkContext.setJobDescription(name)
-        return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
+        with described(spark, name):
+            return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
 
     return run
+
+
+@contextmanager
+def described(spark: Any, name: str) -> Iterator[None]:
+    """Jobs have this name in Spark's UI; what the caller does afterwards is called as before."""
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setLocalProperty(_DESCRIPTION, name)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)
 
 
 def default_settings(master: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from incoq.spark.compaction import BASE, COMPRESSION, ROW_GROUP
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
 from incoq.spark.mapping import Mapping, mapped_frames
+from incoq.spark.session import described
 from incoq.spark.store import StoreError
 from incoq.spark.values import as_key, as_text
 
@@ -217,10 +218,10 @@ def write_frames(
         if not relation.startswith(DEMAND) and relation not in deployment.globals:
             first = frame.toDF(*(f"_{n}" for n in range(len(frame.columns))))  # names may hold dots
             owners = owners.union(first.select(f.lit(relation), "_0"))
-    spark.sparkContext.setJobDescription("incoq bootstrap: look for rows without an owner")
-    missing = owners.where("owner is null").groupBy("rel").count().collect()
-    spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
-    write_base(rows, place, small)
+    with described(spark, "incoq bootstrap: look for rows without an owner"):
+        missing = owners.where("owner is null").groupBy("rel").count().collect()
+    with described(spark, "incoq bootstrap: write the base"):
+        write_base(rows, place, small)
     return {row["rel"]: row["count"] for row in missing}
 
 

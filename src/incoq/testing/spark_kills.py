@@ -298,6 +298,7 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.drive:
         drive(chosen.drive, chosen.master, chosen.joins, chosen.seed)
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     tally, wrong = run(chosen.kills, chosen.budget, chosen.master, chosen.joins, chosen.seed, chosen.each)
     print(wrong or tally)
     return 1 if wrong else 0

@@ -15,6 +15,7 @@ import json
 import os
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -193,6 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--master", default=f"local[{min(2, os.cpu_count() or 1)}]")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     found = soak(chosen.minutes, chosen.master, chosen.seed)
     print(found)
     return 0 if found.is_flat else 1
