@@ -31,7 +31,7 @@ from incoq.errors import CompileError
 from incoq.evaluate.drivers import DRIVERS, LIMITED, Data, Point, Prepared
 from incoq.evaluate.rows import STOPPED
 from incoq.evaluate.versions import COLLECTING, Version, code_of, is_program, load
-from incoq.evaluate.workloads import read
+from incoq.evaluate.workloads import preload, read
 
 _POPULATE_WRITE = 23  # Linux, madvise: make the pages of an area present and writable
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -42,6 +42,7 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
+    preload()
 
     def say(found: dict[str, Any]) -> None:
         answers.write(json.dumps(found) + "\n")
