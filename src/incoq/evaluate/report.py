@@ -232,7 +232,7 @@ def _chart(
 def _curve(fit: Fit | None, logarithmic: bool) -> Any:
     if fit is None or math.isnan(fit.exponent):
         return None
-    if logarithmic:
+    if logarithmic and fit.scale > 0:
         return lambda x: fit.scale * x**fit.exponent
     return lambda x: fit.intercept + fit.slope * x
 
