@@ -35,6 +35,7 @@ from incoq.evaluate.workloads import preload, read
 
 _POPULATE_WRITE = 23  # Linux, madvise: make the pages of an area present and writable
 _TICKS = os.sysconf("SC_CLK_TCK")
+_REPEATING = 0.5  # seconds that the preparation of a short loop may take in all
 
 
 def serve() -> None:
@@ -143,8 +144,8 @@ def _measured(
         version.tally.total = 0
     taken = _taken(job, prepared.parts[part])
     iterations = None if version.tally is None else version.tally.total
-    memory, repeats = _resident() - resident, 1
-    while taken < job["least"] * 1e9:
+    memory, repeats, begun = _resident() - resident, 1, time.process_time()
+    while taken < job["least"] * 1e9 and time.process_time() - begun < _REPEATING:
         version, prepared = _ready(job, data)
         taken += _taken(job, prepared.parts[part])
         repeats += 1
