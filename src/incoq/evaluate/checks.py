@@ -77,10 +77,9 @@ class Growth:
         if fit is None:
             return Finding(f"{self.series}: fewer than three sizes", UNDECIDED, rests)
         if math.isnan(fit.exponent):
-            return Finding(f"{self.series}: not above zero at every size", UNDECIDED, rests)
-        shown = (
-            f"{self.series}: exponent {fit.exponent:.2f} ± {_number(fit.half_width)}, claimed {self.order}"
-        )
+            return Finding(f"{self.series}: not above zero", UNDECIDED, rests)
+        kind = "exponent" if fit.scale > 0 or fit.exponent == 0 else "exponent of a weighted line"
+        shown = f"{self.series}: {kind} {fit.exponent:.2f} ± {_number(fit.half_width)}, claimed {self.order}"
         return Finding(shown, order_holds(self.order, fit.exponent, fit.half_width), rests)
 
 

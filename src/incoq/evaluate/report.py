@@ -32,15 +32,20 @@ _PLURAL = {HOLDS: "hold", FAILS: "do not hold", UNDECIDED: UNDECIDED, UNMEASURED
 
 @dataclass(frozen=True)
 class Report:
-    """All that is shown; `left_out` says what this run did not do, `facts` how it was done."""
+    """All that is shown; `left_out` is what this run did not do, `cut` what no run does, `facts` how."""
 
     experiments: tuple[Experiment, ...]
     statistics: Statistics
     verdicts: tuple[Verdict, ...]
     transformed: tuple[Transformed, ...]
     left_out: tuple[str, ...]
+    cut: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     command: str
+
+    @property
+    def less(self) -> str:
+        return f"Less than the published settings: {'; '.join(self.cut)}."
 
     def tally(self) -> str:
         """How many claims hold, and how many do not."""
@@ -56,6 +61,7 @@ def html(report: Report) -> str:
         statistics=report.statistics,
         tally=report.tally(),
         left_out=report.left_out,
+        cut=report.cut,
         verdicts=report.verdicts,
         complexities=complexities(report.statistics),
         transformed=[
@@ -75,7 +81,7 @@ def html(report: Report) -> str:
 def markdown(report: Report) -> str:
     """The claims, the tables, and the figures of each experiment."""
     lines = ["# The paper's evaluation, measured here", "", report.tally() + ".", ""]
-    lines += [f"> {line}\n" for line in report.left_out]
+    lines += [f"> {line}\n" for line in (*report.left_out, report.less)]
     lines += [f"- {name}: {value}" for name, value in report.facts]
     lines.append(f"- standard deviation below {SPREAD:.0%} of the mean: {spread(report.statistics, SPREAD)}")
     lines += ["", "## Claims", ""]
@@ -226,7 +232,7 @@ def _chart(
 def _curve(fit: Fit | None, logarithmic: bool) -> Any:
     if fit is None or math.isnan(fit.exponent):
         return None
-    if logarithmic:
+    if logarithmic and fit.scale > 0:
         return lambda x: fit.scale * x**fit.exponent
     return lambda x: fit.intercept + fit.slope * x
 

@@ -9,6 +9,8 @@ two of a run are neighbours in time. Space is that after the counted run, where 
 state. The exponent
 is the slope of the logarithm of the means over the logarithm of the size, by least squares, with its 95%
 confidence interval by Student's distribution, whose degrees of freedom are the number of sizes less two.
+A difference of times may be below zero at some size, by chance, and has no logarithm there. Then the exponent
+is that of a straight line through all differences, each weighted by its certainty, at their weighted mean.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ class Fit:
     half_width: float
     """Of the 95% confidence interval of the exponent."""
     scale: float
+    """Zero when the exponent is that of a weighted straight line."""
     intercept: float
     slope: float
     slope_half_width: float
@@ -139,10 +142,11 @@ FROM (SELECT *, stack(5, 'time', time, 'iterations', cast(iterations AS DOUBLE),
 WHERE value IS NOT NULL ORDER BY experiment, mode, part, measure, size
 """
 
-# Logarithms need what is above nothing. A difference of times that is not above nothing makes the growth
-# undecided: to leave it out would bend the fit. A loop that is never entered has no growth to fit.
+# Logarithms need what is above nothing; to leave out a difference of times that is not would bend the fit. A
+# loop that is never entered has no growth to fit.
 _FITS = """
-SELECT l.*, p.n, p.exponent, p.level, p.sxx, p.syy, p.sxy FROM
+SELECT l.*, p.n, p.exponent, p.level, p.sxx, p.syy, p.sxy, w.weights, w.mean_x, w.mean_y, w.wxx, w.wyy, w.wxy
+FROM
  (SELECT experiment, mode, part, measure, count(*) AS sizes,
          count_if(size > 0) AS positive, regr_slope(value, size) AS slope,
          regr_intercept(value, size) AS intercept, regr_r2(value, size) AS r2,
@@ -153,6 +157,15 @@ LEFT JOIN
          regr_intercept(ln(value), ln(size)) AS level, regr_sxx(ln(value), ln(size)) AS sxx,
          regr_syy(ln(value), ln(size)) AS syy, regr_sxy(ln(value), ln(size)) AS sxy
   FROM evaluated_estimates WHERE value > 0 AND size > 0 GROUP BY experiment, mode, part, measure) p
+USING (experiment, mode, part, measure)
+LEFT JOIN
+ (SELECT experiment, mode, part, measure, sum(w) AS weights,
+         sum(w * size) / sum(w) AS mean_x, sum(w * value) / sum(w) AS mean_y,
+         sum(w * size * size) - sum(w * size) * sum(w * size) / sum(w) AS wxx,
+         sum(w * value * value) - sum(w * value) * sum(w * value) / sum(w) AS wyy,
+         sum(w * size * value) - sum(w * size) * sum(w * value) / sum(w) AS wxy
+  FROM (SELECT *, runs / (deviation * deviation) AS w FROM evaluated_estimates WHERE deviation > 0)
+  WHERE part = 'query' GROUP BY experiment, mode, part, measure) w
 USING (experiment, mode, part, measure) ORDER BY experiment, mode, part, measure
 """
 
@@ -202,14 +215,10 @@ def _fit(row: dict[str, Any]) -> Fit | None:
     fitted = powers == row["positive"] and powers >= 3
     counted = row["measure"] != "time"
     constant_nothing = counted and powers == 0  # never anything: it does not grow
-    exponent = row["exponent"] if fitted else 0.0 if constant_nothing else math.nan
-    half = (
-        half_width(powers, row["sxx"], row["syy"], row["sxy"])
-        if fitted
-        else 0.0
-        if constant_nothing
-        else math.nan
-    )
+    if fitted:
+        exponent, half = row["exponent"], half_width(powers, row["sxx"], row["syy"], row["sxy"])
+    else:
+        exponent, half = (0.0, 0.0) if constant_nothing else _at_the_mean(row)
     return Fit(
         row["experiment"], row["mode"], row["part"], row["measure"], row["sizes"], exponent, half,
         math.exp(row["level"]) if fitted else 0.0, row["intercept"], row["slope"],
@@ -218,11 +227,27 @@ def _fit(row: dict[str, Any]) -> Fit | None:
     )  # fmt: skip
 
 
+def _at_the_mean(row: dict[str, Any]) -> tuple[float, float]:
+    """The exponent of a weighted straight line at the means, slope × x / y, and half of its interval."""
+    if row["weights"] is None or row["wxx"] <= 0 or row["mean_y"] <= 0:
+        return math.nan, math.nan
+    slope, degrees = row["wxy"] / row["wxx"], row["sizes"] - 2
+    # The weights say how uncertain each value is; where the values differ more than that, they are scaled.
+    scaled = max(1.0, (row["wyy"] - slope * row["wxy"]) / degrees)
+    ratio = row["mean_x"] / row["mean_y"]
+    exponent = slope * ratio
+    off = math.sqrt(scaled * (ratio**2 / row["wxx"] + (exponent / row["mean_y"]) ** 2 / row["weights"]))
+    return exponent, _quantile(degrees) * off
+
+
 def half_width(points: int, sxx: float, syy: float, sxy: float) -> float:
     """Half of the 95% confidence interval of a slope, from the sums of squares about the means."""
     degrees = points - 2
     if degrees < 1 or sxx <= 0:
         return math.inf
     left = max(0.0, syy - sxy * sxy / sxx)
-    quantile = _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
-    return quantile * math.sqrt(left / degrees / sxx)
+    return _quantile(degrees) * math.sqrt(left / degrees / sxx)
+
+
+def _quantile(degrees: int) -> float:
+    return _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
