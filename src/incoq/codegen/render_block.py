@@ -36,7 +36,7 @@ from incoq.codegen.assemble_block import (
     Scope,
     Turn,
 )
-from incoq.codegen.kept_answers import Form, form_of, value_of
+from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
 from incoq.codegen.quote import Holes, quote, quote_expr
 from incoq.ir.covers import Access, Step
@@ -597,8 +597,7 @@ class _BlockRenderer:
             shown = self.owner.visible[clause.relation.name]
             live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
         else:
-            query = next(q for q in self.owner.plan.queries if q.name == clause.relation.name)
-            live = value_of(self.owner.plan, query, quote_expr("M.get(K, 0)", M=counts, K=key))
+            live = quote_expr("M.get(K, 0)", M=counts, K=key)
         variable = clause.args[-1]
         if step.access is Access.TEST:
             local = self.owner.supply_local(f"{self.owner.local(variable)}_now")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from incoq.codegen.kept_answers import Form, form_of, step_of, value_of
+from incoq.codegen.kept_answers import Form, form_of, step_of
 from incoq.codegen.lower_tests import can_raise, lower_test
 from incoq.codegen.maintenance import Dependent, Maintenance, tuple_of
 from incoq.codegen.merge_blocks import merge_blocks
@@ -302,7 +302,7 @@ class HeadRenderer(Maintenance):
         stored, and after."""
         dependents = self.plan.dependents(Relation(Kind.VALUE, query.name))
         assert all(d[0].store is Store.RESULT for d in dependents)
-        old, new = (value_of(self.plan, query, name(n)) for n in (self.old, self.value))
+        old, new = name(self.old), name(self.value)
         if all(self._only_tests(query, d) for d in dependents):
             return self._turn(dependents, Event((*parts, old), after=new)), []
         return (

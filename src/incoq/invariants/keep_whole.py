@@ -23,7 +23,6 @@ from dataclasses import replace
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.ir.relational import Kind, RelationalQuery
 
-COUNTING = ("len", "exists")
 NESTED = (Kind.VALUE, Kind.ANSWER)
 CONTAINERS = (Kind.MEMBER, Kind.CONTENT, Kind.ITEM, Kind.COUNT)
 
@@ -40,7 +39,7 @@ def _whole(query: RelationalQuery) -> RelationalQuery:
 
 def _may_be_whole(query: RelationalQuery, queries: Sequence[RelationalQuery]) -> bool:
     aggregate, clauses = query.aggregate, query.clauses[1:]
-    if not query.nested or query.usual or aggregate is None or aggregate.kind not in COUNTING:
+    if not query.nested or query.usual or aggregate is None or aggregate.kind != "len":
         return False
     if aggregate.distinct and needs_counts(query):
         return False
