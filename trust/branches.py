@@ -27,7 +27,8 @@ SEEN, REPORT = PLACE / "tests.json", PLACE / "branches.json"
 PHASES = ("frontend", "relational", "planning", "invariants", "codegen")
 SUITES = (
     "tests/golden/test_*.py", "tests/unit/test_*.py", "tests/docs/test_language_page.py",
-    "tests/trust/test_routes.py", "tests/trust/test_plans.py", "tests/differential/test_*.py",
+    "tests/trust/test_routes.py", "tests/trust/test_plans.py", "tests/differential/test_kept_seeds.py",
+    "tests/differential/test_random_programs.py",
 )  # fmt: skip
 LEFT_OUT = (  # they measure time
     "test_speed_of_compiler.py", "test_native.py", "test_growth.py", "test_hand_written.py",
