@@ -2,8 +2,10 @@
 
 An engine pays for each change that concerns it, and for each combination that is newly demanded; the joins
 pay for what demand reaches, however little of it changed. Both are estimated in seconds. The constants are
-a beginning, rounded from single runs on two cores; what they stand for is measured again in each batch of a
-pipeline (`Measures`), so that after a few batches the estimates speak of this data on this machine.
+a beginning: JOB, PER_ROW and JOINS are what `dev.py spark-bench` measured on two idle cores (0.11 to 0.15 s,
+10 to 12 µs, 3.7 to 4.4 s; the tables of docs/spark.md), the others are rounded up from single runs. What they
+stand for is measured again in each batch of a pipeline (`Measures`), so that after a few batches the
+estimates speak of this data on this machine; `dev.py spark-bench --crossing` prints both side by side.
 """
 
 from __future__ import annotations
