@@ -36,6 +36,8 @@ GATES = (
     Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
     Gate("size", "large programs end in an answer or a coded refusal", 2),
     Gate("names", "fuzzed identifiers and strings, a canary, hash seeds", 2),
+    Gate("branches", "the ordinary tests take the branches of the phases", 2),
+    Gate("mutants", "small changes of the compiler make an ordinary test fail", 4),
     Gate("seeded", "bugs put into the compiler are seen by the ordinary tests", 3),
     Gate("damage", "stored files of a pipeline that were truncated, flipped or swapped", 2),
     Gate("pipeline", "kills on a cluster, a full disk, a read-only one, a long run", 4),

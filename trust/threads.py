@@ -3,20 +3,31 @@
 Eight threads update fields, sets, lists and dicts, and ask, each turn under a lock of the program's own. Each
 answer is compared with what Python computes of the same data in the same turn. The switch interval is as
 short as it can be, so that threads change between any two bytecodes outside the lock.
+
+`INCOQ_FREE_THREADED` names a Python without the global lock; the same then runs there, too:
+
+    INCOQ_FREE_THREADED=python3.13t python3 dev.py trust --only threads
 """
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 import random
+import subprocess
 import sys
 import sysconfig
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from incoq import compile_source
 from trust.outcome import Outcome
 
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 THREADS = 8
 TURNS = 200  # that a thread has at least
 PROGRAM = """
@@ -71,21 +82,37 @@ def world():
 
 
 def run(budget_seconds: float, seed: int) -> Outcome:
-    """Both modes, half of the time each."""
+    """On this build, and on a free-threaded one if there is one."""
+    other = os.environ.get("INCOQ_FREE_THREADED")
+    share = budget_seconds / 2 if other else budget_seconds
+    runs = [both_modes(share, seed)]
+    if other:
+        command = [other, "-m", "trust.threads", str(share), str(seed)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT)
+        if done.returncode:
+            raise RuntimeError(f"{other}: {done.stderr[-500:]}")
+        runs.append(json.loads(done.stdout))
+    turns = ", ".join(f"{of['turns']:,} turns on {of['build']}" for of in runs)
+    wrong = tuple(f"{of['build']}: {fault}" for of in runs for fault in of["wrong"])
+    return Outcome("threads", f"{THREADS} threads, {turns}; {len(wrong)} wrong", "0 wrong", wrong)
+
+
+def both_modes(seconds: float, seed: int) -> dict[str, Any]:
+    """Both modes, half of the time each: the turns, what was wrong, and the build."""
     turns = 0
     wrong: list[str] = []
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         for mode in ("filtered", "incremental"):
-            done, faults = work(mode, budget_seconds / 2, seed)
+            done, faults = work(mode, seconds / 2, seed)
             turns += done
             wrong += [f"{mode}: {fault}" for fault in faults[:3]]
     finally:
         sys.setswitchinterval(interval)
-    build = "a free-threaded build" if sysconfig.get_config_var("Py_GIL_DISABLED") else "a build with the GIL"
-    figure = f"{THREADS} threads, {turns:,} turns on {build}; {len(wrong)} wrong"
-    return Outcome("threads", figure, "0 wrong", tuple(wrong))
+    free = sysconfig.get_config_var("Py_GIL_DISABLED") and not sys._is_gil_enabled()  # type: ignore[attr-defined]
+    build = f"a free-threaded {platform.python_version()}" if free else "a build with the GIL"
+    return {"turns": turns, "wrong": wrong, "build": build}
 
 
 def work(mode: str, seconds: float, seed: int, turns: int = TURNS) -> tuple[int, list[str]]:
@@ -117,3 +144,7 @@ def work(mode: str, seconds: float, seed: int, turns: int = TURNS) -> tuple[int,
     for one in threads:
         one.join()
     return sum(done), wrong
+
+
+if __name__ == "__main__":
+    print(json.dumps(both_modes(float(sys.argv[1]), int(sys.argv[2]))))

@@ -18,6 +18,7 @@ from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import find_private
 from incoq.codegen.find_reentry import may_reenter
+from incoq.codegen.find_unreached import find_unreached
 from incoq.codegen.shadowed_names import shadowed
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
@@ -37,7 +38,7 @@ MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
 CLAUSES = 120  # of one query: code and time grow with their square
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers")
+SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers", "whole")
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
@@ -222,7 +223,10 @@ def _plan(
     supply = NameSupply(taken)
     trees = [module.tree for module in program.modules]
     fields = {c.field for q in queries for c in q.clauses if c.relation.kind is Kind.FIELD}
-    private = find_private(trees, {site.node for site in sites if site.node is not None}, fields)
+    asked = {site.node for site in sites if site.node is not None}
+    private = find_private(trees, asked, fields)
+    if all(site.faults or site.part_of for site in sites):  # what is not marked can do without maintenance
+        private |= find_unreached(trees, asked)
     adds = only_adds(trees, private)
     no_joins = "code of the program may run in the midst of maintenance" if may_reenter(program) else ""
     plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders, no_joins)

@@ -120,11 +120,12 @@ def lines_executed(action: Callable[[], None]) -> int:
         count += event == "line"
         return trace
 
+    before = sys.gettrace()
     sys.settrace(trace)
     try:
         action()
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return count
 
 

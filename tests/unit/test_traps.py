@@ -129,12 +129,13 @@ def test_trap_2_a_change_of_one_edge_of_a_tag_does_not_cost_the_product() -> Non
             count += event == "line"
             return trace
 
+        before = sys.gettrace()
         sys.settrace(trace)
         try:
             s.discard(u)
             s.add(u)
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
         return count
 
     assert steps() < 60 * 20, "linear in the sets of one edge at most, not their product of 3600"

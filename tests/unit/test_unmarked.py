@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,53 @@ def test_unmarked_comprehensions_mean_what_python_means(mode: str) -> None:
     expected = outputs(plain)
     assert len(expected) > 300
     assert outputs(load(compiled.code)) == expected
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_unmarked_comprehensions_mean_what_python_means_when_no_container_is_maintained(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which containers are maintained is a guess by names: a wrong one must cost time alone."""
+    monkeypatch.setattr("incoq.compile.find_unreached", lambda trees, _: {*ast.walk(trees[0])})
+    compiled = incoq.compile_source(PROGRAM, mode=mode, unmarked=True)
+    plain: dict[str, Any] = {}
+    exec(PROGRAM, plain)
+    assert outputs(load(compiled.code)) == outputs(plain)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_containers_that_do_not_come_to_a_query_are_of_pythons_own_classes(mode: str) -> None:
+    text = """
+class Club:
+    def __init__(self, members, *, roles=()):
+        self.members, self.roles, self.errors = members, dict(roles), {}
+    def adults(self):
+        return {m for m in self.members if m > 17 if m in self.roles}
+    def check(self):
+        found = {"age": [m for m in self.members if m < 0]}
+        self.errors.update(found)
+        return self.errors, sorted(found), "a b".split()
+
+def join(club, *found):
+    club.members |= set(found)
+    return club.adults()
+
+def main(show):
+    club = Club({19, 5}, roles=[(19, "chair")])
+    errors, names, words = club.check()
+    show([type(x).__name__ for x in (errors, errors["age"], names, words)])
+    show([type(x) in (set, list, dict) for x in (errors, errors["age"], names, words)])
+    show(club.adults(), join(club, 30))
+    club.roles[30] = "guest"
+    show(club.adults())
+"""
+    compiled = incoq.compile_source(text, mode=mode, unmarked=True)
+    assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [6]
+    plain: dict[str, Any] = {}
+    exec(text, plain)
+    scope = load(compiled.code)
+    assert outputs(scope) == outputs(plain)
+    assert not scope["REFUSED"]  # what comes to the query is maintained
 
 
 def test_the_kept_answer_is_used_where_nothing_raises() -> None:

@@ -46,6 +46,7 @@ class Settings:
     without: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     each: int = 0
+    every: int = 1
 
     @property
     def per_program(self) -> int:
@@ -160,7 +161,7 @@ def run_seed(seed: int, settings: Settings, report: Report) -> Found | None:
     report.modes[f"{mode}/{strategy}"] += 1
     try:
         with time_limit(SECONDS_A_PROGRAM):
-            Execution(made, mode, strategy, report.counters).run(sequence)
+            Execution(made, mode, strategy, report.counters, settings.every).run(sequence)
     except Refused as refusal:
         report.refused[refusal.code] += 1
         report.refused_seeds.setdefault(refusal.code, []).append(seed)
@@ -185,6 +186,7 @@ def command(seed: int, settings: Settings) -> str:
     return (
         f"python -m incoq.testing.driver --replay {seed} --forms {settings.forms} --mode {mode}"
         f" --strategy {strategy} --each {settings.per_program}"
+        + (f" --every {settings.every}" if settings.every > 1 else "")
     )
 
 
@@ -316,6 +318,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--strategy", choices=STRATEGIES, default="")
     parser.add_argument("--forms", choices=("core", "all", "more"), default="core")
     parser.add_argument("--each", type=int, default=0, metavar="N", help="operations a program")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="compare after so many operations")
     parser.add_argument("--max-failures", type=int, default=1)
     parser.add_argument("--without", action="append", default=[], metavar="FORM", help="leave out a form")
     parser.add_argument("--only", action="append", default=[], metavar="FORM", help="programs with a form")
@@ -325,7 +328,7 @@ def main(arguments: list[str] | None = None) -> int:
     settings = Settings(
         options.operations, options.shapes, options.seed, options.budget_seconds, options.mode,
         options.strategy, options.forms, options.max_failures, tuple(options.without),
-        tuple(options.only), options.each,
+        tuple(options.only), options.each, options.every,
     )  # fmt: skip
     if options.replay is not None:
         report = Report()

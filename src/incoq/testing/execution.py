@@ -106,10 +106,13 @@ def load(text: str, name: str) -> dict[str, Any]:
 
 
 class Execution:
-    """One program, loaded compiled and plain, with its world."""
+    """One program, loaded compiled and plain, with its world; answers are compared after every operation, or
+    after `every` so many: what an operation left wrong is seen then, unless another one has mended it."""
 
-    def __init__(self, program: Program, mode: str, strategy: str, counters: Counters | None = None) -> None:
-        self.program = program
+    def __init__(
+        self, program: Program, mode: str, strategy: str, counters: Counters | None = None, every: int = 1
+    ) -> None:
+        self.program, self.every = program, every
         self.counters = counters or Counters()
         self.world: dict[str, Any] = {}
         self.sets: list[Any] = []
@@ -191,7 +194,7 @@ class Execution:
     # Operations
 
     def run(self, operations: list[Op]) -> None:
-        """All the operations, compared after each."""
+        """All the operations, compared after each or after so many."""
         for index, op in enumerate(operations):
             self.step_number = index
             try:
@@ -199,6 +202,8 @@ class Execution:
             except Failure as failure:
                 failure.step = index
                 raise
+        if self.every > 1:
+            self.compare()
         if self.checker is not None:
             self.verify()
         if self.extra_space is not None:
@@ -224,7 +229,8 @@ class Execution:
             self.apply(op)
         except Skip:
             return
-        self.compare()
+        if self.step_number % self.every == 0:
+            self.compare()
 
     def resolve(self, value: Any) -> Any:
         """The thing that a symbolic argument stands for."""
@@ -319,7 +325,7 @@ class Execution:
         """A function of the program that uses an answer without changing the world."""
         asked = self.asked[update.use]
         count = len(asked.spec.params)
-        combination = args[-count:]
+        combination = args[len(args) - count :]
         if unhashable(args) or (asked.spec.method and not isinstance(combination[0], self.live["Obj"])):
             raise Skip
         answer = set(asked.reference.bag(*combination))
