@@ -69,7 +69,7 @@ def test_many_changes_of_few_facts_are_for_joins_and_few_changes_for_engines() -
 
 def test_what_a_batch_showed_changes_the_next_estimate() -> None:
     before = Measures(facts=1e5, demanded=100, answers=1e4)
-    after = before.after_joins(1000, 60.0, estimate(before, 1000, 0).joins, 5, 2)
+    after = before.after_joins(1000, 60.0, estimate(before, 1000, 0), 5, 2)
     assert estimate(after, 1000, 0).joins > 2 * estimate(before, 1000, 0).joins
     assert (after.behind, after.answers, after.demanded) == (1000, 10_005, 102)
 
