@@ -26,6 +26,7 @@ SAVINGS = {
     "copies": "copy avoidance",
     "globals": "global sets known by name",
     "numbers": "counts kept as numbers",
+    "whole": "nested counts for all values",
 }
 KINDS = ("query", "tagged", "untagged", "mixed")
 

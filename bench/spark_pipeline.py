@@ -45,6 +45,7 @@ from incoq.spark.relations import Relations, demand_texts
 from incoq.spark.session import runner, session
 from incoq.spark.store import Store
 from incoq.spark.tables import write_tables
+from incoq.testing.processes import descended
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "examples" / "running_example.py"
@@ -55,23 +56,7 @@ PLACES = 20
 
 def cpu_seconds() -> float:
     """CPU time of this process and all that it started: the JVM and the Python workers."""
-    parents: dict[int, int] = {}
-    used: dict[int, float] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except (OSError, IndexError):
-                continue
-            parents[int(entry.name)] = int(fields[1])
-            used[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    total = 0.0
-    for process, seconds in used.items():
-        ancestor = process
-        while ancestor and ancestor != os.getpid():
-            ancestor = parents.get(ancestor, 0)
-        total += seconds if ancestor else 0.0
-    return total
+    return sum(process.cpu for process in descended([os.getpid()]))
 
 
 def make_tables(spark: Any, folder: Path, scale: int, pairs: int) -> None:
@@ -242,13 +227,15 @@ def timed(action: Callable[[], object]) -> dict[str, float]:
     return {"wall": time.perf_counter() - started, "cpu": cpu_seconds() - before}
 
 
-def medians(runs: list[Run], turns: int, action: Callable[[Run], dict[str, float]]) -> list[dict[str, float]]:
-    """The runs take turns, so that a slow spell of the machine falls on all alike; two are left out."""
+def medians(
+    runs: list[Run], turns: int, action: Callable[[Run], dict[str, float]], uncounted: int = 2
+) -> list[dict[str, float]]:
+    """The runs take turns, so that a slow spell of the machine falls on all alike; the first do not count."""
     found: list[list[dict[str, float]]] = [[] for _ in runs]
-    for turn in range(turns + 2):
+    for turn in range(turns + uncounted):
         for number, run in enumerate(runs):
             taken = action(run)
-            if turn > 1:
+            if turn >= uncounted:
                 found[number].append(taken)
     return [{name: statistics.median(t[name] for t in taken) for name in taken[0]} for taken in found]
 
@@ -282,9 +269,16 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--road", choices=ROADS, default="engines", help="what the pipelines do with a batch")
     parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--crossing", metavar="SIZES", nargs="?", const="1000,50000,200000",
+        help="instead, measure both roads with batches of these sizes: where they cross",
+    )  # fmt: skip
     chosen = parser.parse_args()
     scales, pairs = ([int(v) for v in text.split(",")] for text in (chosen.scales, chosen.pairs))
-    wanted = [(scale, pairs[0]) for scale in scales] + [(scales[0], count) for count in pairs[1:]]
+    if chosen.crossing:
+        from bench import spark_crossing
+
+        return spark_crossing.measure(pairs, [int(v) for v in chosen.crossing.split(",")], chosen.json)
     figures: list[dict[str, Any]] = []
 
     def show(runs: list[Run], what: str, size: int | None, found: list[dict[str, float]]) -> None:
@@ -300,35 +294,45 @@ def main() -> int:
     spark = session("incoq benchmark", "local[2]")
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, median of {chosen.batches}")
     _print("base rows", "pairs", "batch", "what", "wall s", "CPU s", "routed", "changes/s")
-    with tempfile.TemporaryDirectory() as folder:
-        runs = [prepare(spark, Path(folder), scale, count, chosen.road) for scale, count in wanted]
-        show(runs, "bootstrap", None, [run.bootstrap for run in runs])
-        for size, relevant in ((1000, False), (1000, True), (50_000, False), (50_000, True)):
-            found = medians(runs, chosen.batches, partial(Run.batch, size=size, relevant=relevant))
-            show(runs, "relevant" if relevant else "mixed", size, found)
-        for what, push in (("joins", True), ("all joins", False)) if chosen.recompute else ():
-            show(runs, what, None, medians(runs, 1, partial(Run.joins, spark=spark, push=push)))
-        for name, taken in runs[0].routing(spark).items():
-            show(runs[:1], f"by {name}", 50_000, [taken])
-        for run in runs:
-            cost, roads = (
-                run.pipeline.store.manifest().roads["estimate"],
-                run.pipeline.store.manifest().totals,
-            )
-            print(
-                f"{run.pairs} pairs: estimated {cost['engines']:.2f} s by engines, {cost['joins']:.2f} s by "
-                f"joins; took the joins {roads.get('by_joins', 0):.0f} times"
-            )
-        for run in runs:
-            differences = run.pipeline.verify()
-            if differences:
-                print(f"{len(differences)} rows of the results are not what the data says: {differences[:3]}")
-                return 1
+    # What differs in scale comes first: engines that hold 10,000 pairs would slow their neighbours down.
+    of_scales = [(scale, pairs[0]) for scale in scales]
+    of_demand = [(scales[0], count) for count in pairs[1:]]
+    for wanted in filter(None, (of_scales, of_demand)):
+        with tempfile.TemporaryDirectory() as folder:
+            runs = [prepare(spark, Path(folder), scale, count, chosen.road) for scale, count in wanted]
+            measure(spark, runs, chosen.batches, chosen.recompute, show)
+            for run in runs:
+                _print_roads(run)
+                differences = run.pipeline.verify()
+                if differences:
+                    print(f"{len(differences)} rows of the results are wrong: {differences[:3]}")
+                    return 1
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2))
     spark.stop()
     kept = limits(figures, pairs[0])
     return 1 if chosen.check and not kept else 0
+
+
+def measure(spark: Any, runs: list[Run], batches: int, recompute: bool, show: Callable[..., None]) -> None:
+    """Everything that is measured of some pipelines, which take turns."""
+    show(runs, "bootstrap", None, [run.bootstrap for run in runs])
+    for size, relevant in ((1000, False), (1000, True), (50_000, False), (50_000, True)):
+        found = medians(runs, batches, partial(Run.batch, size=size, relevant=relevant))
+        show(runs, "relevant" if relevant else "mixed", size, found)
+    for what, push in (("joins", True), ("all joins", False)) if recompute else ():
+        show(runs, what, None, medians(runs, 1, partial(Run.joins, spark=spark, push=push), uncounted=1))
+    for name, taken in runs[0].routing(spark).items():
+        show(runs[:1], f"by {name}", 50_000, [taken])
+
+
+def _print_roads(run: Run) -> None:
+    manifest = run.pipeline.store.manifest()
+    cost, taken = manifest.roads["estimate"], manifest.totals.get("by_joins", 0)
+    print(
+        f"{manifest.base.rows:,} rows, {run.pairs} pairs: estimated {cost['engines']:.2f} s by engines, "
+        f"{cost['joins']:.2f} s by joins; took the joins {taken:.0f} times"
+    )
 
 
 def limits(figures: list[dict[str, Any]], pairs: int) -> bool:

@@ -40,4 +40,5 @@ GATES = (
     Gate("mutants", "small changes of the compiler make an ordinary test fail", 4),
     Gate("seeded", "bugs put into the compiler are seen by the ordinary tests", 3),
     Gate("damage", "stored files of a pipeline that were truncated, flipped or swapped", 2),
+    Gate("pipeline", "kills on a cluster, a full disk, a read-only one, a long run", 4),
 )

@@ -15,18 +15,19 @@ class Bug:
     new: str
 
 
-EVENTS, BLOCK = "codegen/render_events.py", "codegen/render_block.py"
+EVENTS, HEADS = "codegen/render_events.py", "codegen/render_heads.py"
+BLOCK = "codegen/render_block.py"
 DEFINE, COUNTS = "invariants/define_invariants.py", "invariants/eliminate_counts.py"
 GRAPH, AGGREGATES, PRELUDE = "invariants/query_graph.py", "codegen/aggregates.py", "codegen/prelude.py"
 
 BUGS = (
-    Bug("results after auxiliary values before a deletion", EVENTS,
+    Bug("results after auxiliary values before a deletion", HEADS,
         "return level[invariant.query], rank[invariant.store], -invariant.depth",
         "return level[invariant.query], 3, -invariant.depth"),
-    Bug("additions in the order of deletions", EVENTS,
+    Bug("additions in the order of deletions", HEADS,
         "return list(reversed(self._before(dependents, joined, watched)))",
         "return self._before(dependents, joined, watched)"),
-    Bug("auxiliary values by no depth", EVENTS,
+    Bug("auxiliary values by no depth", HEADS,
         "return level[invariant.query], 2, invariant.depth ",
         "return level[invariant.query], 2, 0 "),
     Bug("the self-join exclusion is dropped", BLOCK,
@@ -38,24 +39,24 @@ BUGS = (
     Bug("watched occurrences before joined ones", BLOCK,
         "key=lambda i: (clauses[i].watch, clauses[i].relation.kind is Kind.CONTENT))",
         "key=lambda i: (not clauses[i].watch, clauses[i].relation.kind is Kind.CONTENT))"),
-    Bug("an answer is counted from two", EVENTS,
+    Bug("an answer is counted from two", HEADS,
         'quote("A[E] = A.get(E, 0) + 1" if counts', 'quote("A[E] = A.get(E, 1) + 1" if counts'),
-    Bug("an element leaves while one combination is left", EVENTS,
+    Bug("an element leaves while one combination is left", HEADS,
         '"N = A[E]\\nif N == 1:\\n    del A[E]', '"N = A[E]\\nif N <= 2:\\n    del A[E]'),
-    Bug("an element never leaves", EVENTS,
+    Bug("an element never leaves", HEADS,
         'store = quote("A.discard(E)", **holes)', 'store = quote("pass", **holes)'),
-    Bug("a tag is not removed", EVENTS,
+    Bug("a tag is not removed", HEADS,
         'return [*dependents, *quote("TAG.discard(V)", TAG=tag, V=value)]', "return [*dependents]"),
-    Bug("a tag's count never goes down", EVENTS,
+    Bug("a tag's count never goes down", HEADS,
         "del TAG[V]\\nelse:\\n    TAG[V] = N - 1", "del TAG[V]\\nelse:\\n    TAG[V] = N"),
-    Bug("what depends on a tag hears of every addition", EVENTS,
+    Bug("what depends on a tag hears of every addition", HEADS,
         "TAG[V] = N + 1\\nif not N:\\n    REST", "TAG[V] = N + 1\\nif True:\\n    REST"),
-    Bug("an untagged value is forgotten before its dependents", EVENTS,
+    Bug("an untagged value is forgotten before its dependents", HEADS,
         "N = TAG[V]\\nif N == 1:\\n    REST\\n    del TAG[V]",
         "N = TAG[V]\\nif N == 1:\\n    del TAG[V]\\n    REST"),
-    Bug("a nested query is needed once, however often", EVENTS,
+    Bug("a nested query is needed once, however often", HEADS,
         "M[K] = M.get(K, 0) + 1\\nif K not in R", "M[K] = 1\\nif K not in R"),
-    Bug("a nested query stays needed", EVENTS,
+    Bug("a nested query stays needed", HEADS,
         "del M[K]\\n    U[K] = None", "del M[K]"),
     Bug("a list's second occurrence counts as the first", EVENTS,
         'quote("C[X] = N + 1", **holes)', 'quote("C[X] = N", **holes)'),

@@ -129,20 +129,6 @@ CODES: dict[str, tuple[str, str]] = {
 }
 
 
-SKIPPED = (
-    TypeError,
-    ValueError,
-    LookupError,
-    ArithmeticError,
-    AttributeError,
-    NameError,
-    AssertionError,
-    NotImplementedError,
-)
-"""What evaluating an expression raises where its values do not fit: a combination of a query that raises one
-of these is skipped. Anything else (no memory, an interrupt, an error of the program's own) is raised."""
-
-
 class IncoqError(Exception):
     """Any fault reported by incoq; `code` is one of `CODES`."""
 

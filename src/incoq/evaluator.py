@@ -27,7 +27,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from incoq.errors import SKIPPED, IncoqRuntimeError
+from incoq.errors import IncoqRuntimeError
 from incoq.objects import Set, View
 
 Scope = Mapping[str, str]
@@ -244,8 +244,8 @@ HELPERS: dict[str, Any] = {
     "is_a": isinstance,
     "tuple": tuple,
     "size": len,
-    "fault": IncoqRuntimeError,
-    "failure": SKIPPED,
+    "fault": (IncoqRuntimeError, MemoryError, RecursionError),
+    "failure": Exception,
 }
 
 
@@ -908,7 +908,8 @@ class _Emitter:
         self._attempt(ast.If(failing, [self._skip()], []), node)
 
     def _attempt(self, statement: ast.stmt, node: ast.expr) -> None:
-        """Skip the combination where the statement raises; a coded error is not the combination's."""
+        """Skip the combination where the statement raises; a coded error is not the combination's, nor is
+        want of memory or stack."""
         helpers = self.compiler.helpers
         coded = ast.ExceptHandler(_name(helpers["fault"]), None, [ast.Raise(None, None)])
         failed = ast.ExceptHandler(_name(helpers["failure"]), None, [self._skip()])

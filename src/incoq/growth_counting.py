@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from incoq.codegen.build_package import names_needed, standalone_support
-from incoq.codegen.render_events import ADOPTS
+from incoq.codegen.render_demand import ADOPTS
 from incoq.compile import Compiled
 from incoq.counting import count_loops
 from incoq.invariants.event_costs import ADOPTED

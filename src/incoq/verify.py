@@ -124,7 +124,9 @@ class Checker:
                     raise Difference(invariant, expected[0], found)
             elif expected[0] != found:
                 raise Difference(invariant, expected[0], found)
-            if is_result:
+            if query.is_whole and is_result:
+                self._answers[query.name] = _Counts({other: n for (_, other), n in expected[0].items()})
+            elif is_result:
                 self._answers[query.name] = expected[0]
 
         return check
@@ -213,6 +215,13 @@ class Checker:
                         start.extend(image if width == 1 else [part for row in image for part in row])
             self._world = self.values.closure(start, self.fields)
         return self._world
+
+
+class _Counts(dict[Any, Any]):
+    """What a nested count that is kept whole gives for each combination: 0 where nothing is kept."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key, 0)
 
 
 def _key(value: Any) -> Any:

@@ -10,11 +10,11 @@ from incoq.evaluate.rows import Row
 def row(
     experiment: str = "birthday", mode: str = "filtered", part: str = "all", size: int = 100, run: int = 1,
     seconds: float | None = 1.0, iterations: int | None = None, space: int = 0, answers: str = "same",
-    failure: str = "", operations: int = 1000,
+    failure: str = "", operations: int = 1000, repeats: int = 1,
 ) -> Row:  # fmt: skip
     return Row(
         experiment, "program", mode, part, size, 1, run, seconds, operations, iterations, space, 1 << 20,
-        answers, failure, 1.0, "a machine", "3.x", "0", "2026-01-01T00:00:00+00:00",
+        answers, failure, 1.0, "a machine", "3.x", "0", "2026-01-01T00:00:00+00:00", repeats,
     )  # fmt: skip
 
 

@@ -101,7 +101,37 @@ def test_more_runs_are_taken_where_runs_differ_after_all_others() -> None:
     first, second, third = evaluation.left(differing)
     assert (first.size, first.runs) == (20, (("all", 0),))
     for job in (second, third):
-        assert [run for _, run in job.runs] == [11, 12, 13, 14, 15]
+        assert [run for _, run in job.runs] == list(range(11, 21))
+
+
+def test_the_parts_of_a_point_are_run_in_turns_and_all_of_them_when_one_needs_more() -> None:
+    access = next(e for e in EXPERIMENTS if e.name == "access-roles")
+    access = replace(access, modes=("original",), full=replace(access.full, sizes=(10,)))
+    evaluation = Evaluation(Path(), PROGRAMS, (access,), quick=False)
+    _, job = evaluation.left([])
+    assert job.runs[:4] == (("all", 1), ("updates", 1), ("all", 2), ("updates", 2))
+    place = {"experiment": "access-roles", "mode": "original", "size": 10}
+    rows = [
+        row(**place, part=part, run=run, seconds=1.0 + run * (part == "updates"))  # type: ignore[arg-type]
+        for part in access.parts
+        for run in range(11)
+    ]
+    (more,) = evaluation.left(rows)
+    assert more.runs[:2] == (("all", 11), ("updates", 11))
+
+
+def test_a_loop_too_short_for_the_clock_is_prepared_and_timed_again(tmp_path: Path) -> None:
+    experiment = small("wifi", (20,), 0)
+    evaluation = Evaluation(tmp_path, PROGRAMS, (experiment,), quick=True)
+    with sampler() as server:
+        timed, counted = (
+            take(evaluation, Job(experiment, "filtered", 20, (("all", run),)), server)[0] for run in (1, 0)
+        )
+    assert timed.repeats > 1
+    assert timed.seconds is not None
+    assert timed.seconds >= measuring.LEAST
+    assert counted.repeats == 1
+    assert (timed.operations, timed.answers, timed.space) == (20, counted.answers, counted.space)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def report() -> Report:
     found = statistics()
     facts = (("machine", "<i>one</i>"),)
     verdicts = tuple(judge(CLAIMS, found))
-    return Report(EXPERIMENTS, found, verdicts, TRANSFORMED, ("left <b>out</b>",), facts, "again")
+    return Report(EXPERIMENTS, found, verdicts, TRANSFORMED, ("left <b>out</b>",), ("cut",), facts, "again")
 
 
 def claim(text: str) -> Claim:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from made_rows import row, series
 
-from incoq.evaluate.checks import UNDECIDED, order_holds
-from incoq.evaluate.rows import STOPPED, append
+from incoq.evaluate.checks import HOLDS, UNDECIDED, order_holds
+from incoq.evaluate.rows import STOPPED, Row, append
 from incoq.evaluate.statistics import Statistics, compute, half_width
 
 SIZES = (100, 200, 400, 800)
@@ -26,11 +26,24 @@ def found(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Statistics:
     append(folder, [row(mode="filtered", size=100, run=9, seconds=0.5, answers="other")])
     append(folder, [row(mode="filtered", size=100, run=10, operations=7, seconds=0.0035, answers="of fewer")])
     append(folder, [row(mode="original", size=1000, seconds=None, failure=f"{STOPPED} of 10 s")])
-    append(folder, series(SIZES, lambda n: 1.0, experiment="running-zipf"))
-    append(
-        folder, series(SIZES, lambda n: 0.999 if n > 100 else 1.1, experiment="running-zipf", part="updates")
-    )
+    append(folder, [row(experiment="wifi", run=1, seconds=6.0, repeats=3, space=9)])
+    append(folder, [row(experiment="wifi", run=0, seconds=None, iterations=4, space=5)])
+    append(folder, series(SIZES[1:], lambda n: 1.5, experiment="running-zipf"))
+    append(folder, series(SIZES[1:], lambda n: 1.0, experiment="running-zipf", part="updates"))
+    append(folder, uncertain(SIZES[0], "running-zipf"))
+    for size in SIZES:
+        append(folder, uncertain(size, "running-big"))
     return compute(spark, folder)
+
+
+def uncertain(size: int, experiment: str) -> list[Row]:
+    """Runs whose loops with and without queries differ by -0.1 s, and that by chance."""
+    seconds = {"all": (1.0, 1.6, 0.8), "updates": (1.0, 0.9, 1.8)}
+    return [
+        row(experiment=experiment, part=part, size=size, run=run, seconds=taken)
+        for part, all_taken in seconds.items()
+        for run, taken in enumerate(all_taken, 1)
+    ]
 
 
 def test_a_mean_and_a_deviation_are_those_of_the_runs(found: Statistics) -> None:
@@ -61,10 +74,18 @@ def test_counted_iterations_and_space_have_fits_of_their_own(found: Statistics) 
 def test_queries_alone_are_the_loop_with_them_less_the_loop_without(found: Statistics) -> None:
     alone = found.series("running-size", "filtered", "query", "time")
     assert [e.value for e in alone] == pytest.approx([1e-3 * n / 1000 * 1e6 for n in SIZES])
-    assert alone[0].deviation == pytest.approx(math.hypot(1.1, 1.0) * 0.01 / 1000 * 1e6)
+    assert alone[0].deviation == pytest.approx(0.01 * alone[0].value)  # what both share cancels out
     fit = found.fit("running-size", "filtered", "query", "time")
     assert fit is not None
     assert fit.exponent == pytest.approx(1.0)
+
+
+def test_a_loop_that_was_timed_thrice_took_a_third_each_time(found: Statistics) -> None:
+    assert [e.value for e in found.series("wifi", "filtered", "all", "time")] == pytest.approx([2000.0])
+
+
+def test_space_is_that_of_the_counted_run_in_which_all_versions_do_the_same(found: Statistics) -> None:
+    assert [e.value for e in found.series("wifi", "filtered", "all", "space")] == [5.0]
 
 
 def test_a_failure_and_a_difference_of_answers_are_problems(found: Statistics) -> None:
@@ -85,12 +106,18 @@ def test_what_was_stopped_at_the_limit_is_no_problem_but_is_told(found: Statisti
     assert 1000 not in {p.size for p in found.problems}
 
 
-def test_a_difference_of_times_below_zero_leaves_the_growth_undecided(found: Statistics) -> None:
+def test_a_difference_of_times_below_zero_is_weighed_by_its_certainty(found: Statistics) -> None:
     alone = found.series("running-zipf", "filtered", "query", "time")
     assert [e.value > 0 for e in alone] == [False, True, True, True]
     fit = found.fit("running-zipf", "filtered", "query", "time")
     assert fit is not None
-    assert math.isnan(fit.exponent)
+    assert fit.exponent == pytest.approx(0.0, abs=0.01)  # all are 0.5 s but for the uncertain one
+    assert order_holds(0, fit.exponent, fit.half_width) == HOLDS
+
+
+def test_differences_that_are_all_uncertain_leave_the_growth_undecided(found: Statistics) -> None:
+    fit = found.fit("running-big", "filtered", "query", "time")
+    assert fit is not None
     assert order_holds(0, fit.exponent, fit.half_width) == UNDECIDED
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from browser import Browser
 
-from incoq.evaluate.catalogue import EXPERIMENTS
+from incoq.evaluate.catalogue import CUT, EXPERIMENTS
 from incoq.evaluate.claims import CLAIMS, judge
 from incoq.evaluate.report import Report, html
 from incoq.evaluate.statistics import Estimate, Fit, Statistics
@@ -28,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = Statistics(tuple(estimates), tuple(fits), (), (), 1000)
     facts = (("machine", "a long name of a machine, " * 5),)
     report = Report(
-        EXPERIMENTS, found, tuple(judge(CLAIMS, found)), (), ("left out",), facts, "incoq evaluate"
+        EXPERIMENTS, found, tuple(judge(CLAIMS, found)), (), ("left out",), CUT, facts, "incoq evaluate"
     )
     place = tmp_path_factory.mktemp("report") / "report.html"
     place.write_text(html(report), encoding="utf-8")

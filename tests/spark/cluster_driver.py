@@ -1,9 +1,12 @@
 """Takes all files of a directory on a given master; meanwhile somebody is killed.
 
-python cluster_driver.py MASTER STORE CHANGES nobody
-python cluster_driver.py MASTER STORE CHANGES executor            one of them, during batch 3
-python cluster_driver.py MASTER STORE CHANGES process PID         that process, during batch 3
-python cluster_driver.py MASTER STORE CHANGES driver BATCH STEP   this process, at a step of a batch
+python cluster_driver.py MASTER STORE CHANGES HOW nobody
+python cluster_driver.py MASTER STORE CHANGES HOW executor            one of them, during batch 3
+python cluster_driver.py MASTER STORE CHANGES HOW process PID         that process, during batch 3
+python cluster_driver.py MASTER STORE CHANGES HOW driver BATCH STEP   this process, at a step of a batch
+
+HOW is a road, engines or joins, with `-stream` where Spark's own streaming reads the files. Beside the steps
+of the pipeline, `half of feed` is the moment at which the tasks of the joins have begun to write.
 """
 
 from __future__ import annotations
@@ -13,11 +16,14 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from incoq.spark.pipeline import Pipeline
+from incoq.spark.recompute import by_joins
 from incoq.spark.session import runner, session
 from incoq.spark.store import Store
+from incoq.spark.streaming import stream
 
 
 def executors() -> list[int]:
@@ -34,13 +40,15 @@ def executors() -> list[int]:
     return sorted(found)
 
 
-def kill_soon(process: int) -> None:
+def kill_soon(process: int, when: Callable[[], object]) -> None:
     """While the tasks of the batch run."""
-    time.sleep(0.2)
+    while not when():
+        time.sleep(0.001)
     os.kill(process, signal.SIGKILL)
 
 
-master, place, changes, kill, *more = sys.argv[1:]
+master, place, changes, how, kill, *more = sys.argv[1:]
+road, streamed = how.removesuffix("-stream"), how.endswith("-stream")
 MARK = f"-Dincoq.mark={Path(place).name}".encode()
 spark = session(
     "incoq cluster test",
@@ -56,14 +64,26 @@ store = Store(place)
 
 def step(name: str) -> None:
     batch = store.manifest().batch + (name != "committed")
-    if kill == "driver" and (str(batch), name) == (more[0], more[1]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    if kill in ("executor", "process") and name == "log written" and batch == 3:
+    begins = name == "log written"
+    if kill == "driver" and str(batch) == more[0]:
+        if name == more[1]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if begins and more[1] == "half of feed":
+            half = f"feed/{batch:08d}-*/_temporary/0/_temporary/*/part-*"
+            threading.Thread(target=kill_soon, args=(os.getpid(), lambda: [*store.path.glob(half)])).start()
+    if kill in ("executor", "process") and begins and batch == 3:
         victim = executors()[0] if kill == "executor" else int(more[0])
-        threading.Thread(target=kill_soon, args=(victim,)).start()
+        later = time.monotonic() + 0.2
+        threading.Thread(target=kill_soon, args=(victim, lambda: time.monotonic() > later)).start()
 
 
 with store.locked():
-    Pipeline(store, runner(spark), step=step).run_directory(Path(changes))
+    pipeline = Pipeline(store, runner(spark), step=step, joins=by_joins(spark, store), road=road)
+    if streamed:
+        files = spark.readStream.option("maxFilesPerTrigger", 1).text(changes)
+        query = stream(pipeline, files, store.path.with_name("checkpoint"), availableNow=True)
+        query.awaitTermination()
+    else:
+        pipeline.run_directory(Path(changes))
 print("executors", len(executors()))
 spark.stop()

@@ -150,6 +150,22 @@ def test_a_file_is_taken_once_and_files_in_the_order_of_their_names(tmp_path: Pa
     assert results(made) == [(["c1", "g1"], "a@b.org")]
 
 
+def test_a_file_that_was_taken_and_is_gone_is_forgotten_when_the_store_is_compacted(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    changes = change_files(tmp_path / "changes")
+    made.run_directory(changes)
+    for name in ("0.jsonl", "1.jsonl"):
+        (changes / name).unlink()
+    made.compact()
+    assert made.store.manifest().sources == {str(changes): ["2.jsonl", "3.jsonl", "4.jsonl"]}
+    assert made.run_directory(changes) == 0
+    for path in changes.iterdir():
+        path.unlink()
+    changes.rmdir()  # as if the disk of the files were away for a while
+    made.compact()
+    assert made.store.manifest().sources == {str(changes): ["2.jsonl", "3.jsonl", "4.jsonl"]}
+
+
 def test_nothing_stored_is_a_pickle(tmp_path: Path) -> None:
     made = pipeline(tmp_path)
     made.run_batch([*lines(WORLD), "nonsense"], "a")

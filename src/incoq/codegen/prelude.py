@@ -44,8 +44,7 @@ class Missing:
 
 MISSING = Missing()
 
-# What evaluating an expression raises where its values do not fit: the combination is skipped. Anything else
-# (no memory, no stack, an interrupt, a fault of the program's own operators) may not happen the next time.
+# What an expression raises where its values do not fit, and raises again whenever it is evaluated.
 SKIPPED = (
     TypeError,
     ValueError,
@@ -64,6 +63,35 @@ def skipped(error: Exception) -> bool:
     if isinstance(error, EXHAUSTED):
         raise error
     return False
+
+
+class Doubt(Exception):  # noqa: N818  # it is no error: nobody but the support code sees it
+    """A combination raised what may not be raised the next time, so that nothing can be kept."""
+
+
+LENIENT: list[bool] = []  # an answer is computed that is not kept
+
+
+def doubted(error: Exception) -> bool:
+    """Skip a combination for what it raised, but for want of memory or stack and errors of incoq; where it is
+    not certain to raise that again, end what is being maintained."""
+    if isinstance(error, (*EXHAUSTED, IncoqRuntimeError, Doubt)):
+        raise error
+    if LENIENT or isinstance(error, SKIPPED):
+        return False
+    raise Doubt from error
+
+
+def leniently(answers: Any, key: Any, demand: Any, *parameters: Any) -> Any:
+    """An answer of which nothing is kept; the caller forgets what computing it has made."""
+    answers.pop(key, None)
+    forget()
+    LENIENT.append(True)
+    try:
+        return demand(*parameters)
+    finally:
+        LENIENT.clear()
+        answers.pop(key, None)
 
 
 def forget(*assigned: tuple[Any, str]) -> None:
@@ -86,19 +114,19 @@ def asked_within() -> IncoqRuntimeError:
     return IncoqRuntimeError("IQ308", "a query was asked while an update was maintained")
 
 
-LOST: list[Any] = []  # what the program demanded itself and an exception made forgotten
+LOST: dict[tuple[Any, Any], None] = {}  # what the program demanded itself and an exception made forgotten
 
 
 def resume() -> None:
     """Demand again what was forgotten."""
-    lost = LOST[:]
+    lost = list(LOST)
     LOST.clear()
     while lost:
         demand, key = lost[-1]
         try:
             demand(*key)
         except BaseException:
-            LOST.extend(lost)
+            LOST.update(dict.fromkeys(lost))
             raise
         lost.pop()
 
@@ -382,18 +410,27 @@ class List(list[Any]):
         wanted: dict[Any, int] = {}
         for x in filter(keyable, new):
             wanted[x] = wanted.get(x, 0) + 1
-        old = list(self)
+        old, counts = list(self), self._bag_()
+        gone = [x for x, count in counts.items() for _ in range(count - wanted.get(x, 0))]
+        come = [x for x, count in wanted.items() for _ in range(count - counts.get(x, 0))]
         try:
-            for x, count in list(self._bag_().items()):
-                for _ in range(count - wanted.get(x, 0)):
+            for x in gone:
+                if self._counts_ is counts:
                     self._take_(-1, x)
-            for x, count in wanted.items():
-                for _ in range(count - self._bag_().get(x, 0)):
+            for x in come:
+                if self._counts_ is counts:
                     self._put_(len(self), x)
             list_replace(self, slice(None), new)
+            self._end_(counts)
         except BaseException:
             self._lose_(old)
             raise
+
+    def _end_(self, counts: Any) -> None:
+        """The end of several changes: where one of them made everything forgotten, what was made anew then is
+        of a content in between."""
+        if self._counts_ is not counts:
+            self._lose_(list(self))
 
     def _lose_(self, content: Any) -> None:
         """After an exception: hold what was held before."""
@@ -451,13 +488,14 @@ class List(list[Any]):
             except (IndexError, TypeError):
                 list_replace(self, at, x)  # raises what Python raises
                 raise
-            size = len(self)
+            size, counts = len(self), self._bag_()
             try:
                 if x is not old:
                     self._take_(-1, old)
                     self._put_(len(self), x)
                     list_replace(self, -1, last)
                 list_replace(self, at, x)
+                self._end_(counts)
             except BaseException:
                 before = [*self[: size - 1], last]
                 before[at] = old
@@ -608,11 +646,22 @@ def elements(s: Any) -> Iterable[Any]:
     return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
 
 
-def smaller(s: Any, t: Any) -> tuple[Any, Any]:
-    """Two sources, the smaller one first where both tell their size."""
-    if s.__class__ in SOURCES and t.__class__ in SOURCES and len(t) < len(s):
-        return t, s
-    return s, t
+def smaller(s: Any, t: Any) -> tuple[Iterable[Any], Any]:
+    """The elements of one of two sources, the smaller one where both tell their size, and the other one, to
+    look them up in."""
+    if s.__class__ in SOURCES and t.__class__ in SOURCES:
+        return (t, s) if len(t) < len(s) else (s, t)
+    return elements(s), t if t.__class__ in SOURCES else Holder(t)
+
+
+class Holder:
+    """What holds as many elements as queries see in it."""
+
+    def __init__(self, s: Any) -> None:
+        self.s = s
+
+    def __contains__(self, x: Any) -> bool:
+        return contains(self.s, x)
 
 
 def times(s: Any, x: Any) -> int:
@@ -660,7 +709,8 @@ def item_or_missing(m: Any, k: Any) -> Any:
     """`m[k]`, or MISSING where there is none."""
     try:
         return item(m, k)
-    except SKIPPED:
+    except Exception as error:
+        doubted(error)
         return MISSING
 
 
@@ -790,8 +840,8 @@ def same(a: Any, b: Any) -> bool:
             COMPARED.add(cls)
     try:
         return bool(a == b)
-    except SKIPPED:
-        return False
+    except Exception as error:
+        return doubted(error)
 
 
 # Classes whose values `==` compares as keys are: of numbers and texts, or equal to nothing but themselves.
@@ -1057,10 +1107,11 @@ class BoundQuery:  # a query method with its object; its text is the query's own
 class Demanded(AbstractSet[Any]):
     """The demanded combinations of a query, live and read-only: a set of tuples."""
 
-    __slots__ = ("_answers", "_shown", "_width")
+    __slots__ = ("_answers", "_keep", "_shown", "_width")
 
-    def __init__(self, answers: Any, shown: int, width: int) -> None:
+    def __init__(self, answers: Any, shown: int, width: int, keep: Any = None) -> None:
         self._answers, self._shown, self._width = answers, shown, width
+        self._keep = keep  # gives the function that demands a combination, where programs do so
 
     @classmethod
     def _from_iterable(cls, it: Iterable[Any]) -> Any:
@@ -1070,15 +1121,17 @@ class Demanded(AbstractSet[Any]):
         return any(same(combination, known) for known in self)
 
     def __iter__(self) -> Iterator[Any]:
-        if LOST:
-            resume()
-        for key in list(self._answers):
-            yield ((key,) if self._width == 1 else key)[: self._shown]
+        return iter([key[: self._shown] for key in self._keys()])
 
     def __len__(self) -> int:
+        return len(self._keys())
+
+    def _keys(self) -> list[Any]:
+        """The combinations whose answers are kept, and those whose answers cannot be kept."""
         if LOST:
             resume()
-        return len(self._answers)
+        kept = [(key,) if self._width == 1 else key for key in self._answers]
+        return kept + [key for keep, key in LOST if self._keep is not None and keep is self._keep()]
 
     def __repr__(self) -> str:
         return f"Demanded({list(self)})"
@@ -1088,7 +1141,8 @@ def current(aggregate: Any) -> Any:
     """The value of an aggregate, or MISSING where it has none."""
     try:
         return aggregate.value()
-    except SKIPPED:
+    except Exception as error:
+        doubted(error)
         return MISSING
 
 

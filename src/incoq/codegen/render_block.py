@@ -23,44 +23,32 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
+from incoq.codegen.assemble_block import (
+    Assembler,
+    Assign,
+    Body,
+    Event,
+    For,
+    If,
+    Keyable,
+    Op,
+    Plain,
+    Scope,
+    Turn,
+)
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
-from incoq.codegen.quote import Holes, quote, quote_expr, trailing
+from incoq.codegen.quote import Holes, quote, quote_expr
 from incoq.ir.covers import Access, Step
-from incoq.ir.expressions import name, names_in
+from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import CONTENT, COUNT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind
 from incoq.names import NameSupply
 
-Body = Callable[["Scope"], list[ast.stmt]]
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
 
 NO_FIXED = "-"  # of an event: it is known to be about no fixed set
-MAX_DEPTH = 13  # Python nests at most 20 loops and tries
-
-
-@dataclass(frozen=True)
-class Event:
-    """A tuple added or deleted: the expressions of its columns; for `member` the source and the element."""
-
-    columns: tuple[ast.expr, ...]
-    kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
-    fixed: str = ""  # the fixed set that the event is about, where that is known, or NO_FIXED
-    after: ast.expr | None = None  # what the last column becomes, where that decides one condition only
-
-
-@dataclass
-class Scope:
-    """Variables bound so far, and how generated code names them."""
-
-    bound: dict[str, ast.expr] = field(default_factory=dict)
-
-    def copy(self) -> Scope:
-        return Scope(dict(self.bound))
-
-    def get(self, variable: str) -> ast.expr:
-        return self.bound[variable]
 
 
 @dataclass
@@ -75,6 +63,8 @@ class Renderer:
     fallible: frozenset[str] = frozenset()  # nested aggregates that may have no value
     visible: dict[str, str] = field(default_factory=dict)  # nested query -> the map that others read
     fixed: dict[str, str] = field(default_factory=dict)  # fixed set -> the name that the code has for it
+    whole: dict[str, str] = field(default_factory=dict)  # nested count that is kept whole -> its map
+    answer: str = "answer"  # the local name of what is kept for a combination
     depth: int = 0  # of the statements around the block that is rendered
     _locals: dict[str, str] = field(default_factory=dict)
 
@@ -113,6 +103,11 @@ class Renderer:
             if c.relation.kind is Kind.VALUE and c.relation.name in counting
         )
 
+    def keeps_objects(self, query: str) -> bool:
+        """Is what is kept for a combination changed in place?"""
+        [found] = (q for q in self.plan.queries if q.name == query)
+        return bool(found.rest) or form_of(self.plan, found) is not Form.NUMBER
+
     def held_once(self, counted: Sequence[Clause], scope: Scope) -> ast.expr:
         """Sources that hold every element once at most, as sets do."""
         return _all(
@@ -135,68 +130,17 @@ class Renderer:
         """Is a query an unmarked one?"""
         return any(q.usual for q in self.plan.queries if q.name == query)
 
-    def skipping(self, query: str) -> tuple[str, Holes]:
-        """The head of the handler for a combination that raises, and what fills it: in an unmarked query
-        whatever it raises is skipped, since the query itself then gives what Python gives."""
-        holes: Holes = {"SKIPPED": self.support.SKIPPED, "SKIP": self.support.skipped}
-        if self.is_usual(query):
-            holes["ERROR"] = self.supply_local("error")
-            return "except Exception as ERROR:\n    SKIP(ERROR)\n", holes
-        return "except SKIPPED:\n", holes
+    def skipping(self, query: str) -> Holes:
+        """What handles a combination that raises: in an unmarked query whatever it raises is skipped, since
+        the query itself then gives what Python gives."""
+        skip = self.support.skipped if self.is_usual(query) else self.support.doubted
+        return {"ERROR": self.supply_local("error"), "SKIP": skip}
 
     def local(self, variable: str) -> str:
         """The local name of a query variable: its own, unless that would hide a builtin."""
         if variable in _BUILTINS or keyword.iskeyword(variable):
             return self.supply_local(f"{variable}_")
         return variable
-
-
-@dataclass(frozen=True)
-class _Assign:
-    """`target = value`, skipped as a whole when the field is missing."""
-
-    target: str
-    value: ast.expr
-    error: str = "AttributeError"  # what reading it may raise
-
-
-@dataclass(frozen=True)
-class _If:
-    test: ast.expr
-    safe: bool = True
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """Go on where a condition holds before and not after, or after and not before."""
-
-    before: ast.expr
-    after: ast.expr
-    safe: bool
-
-
-@dataclass(frozen=True)
-class _Keyable:
-    """Skip, and refuse, a value that cannot be a key."""
-
-    value: ast.expr
-
-
-@dataclass(frozen=True)
-class _For:
-    target: ast.expr
-    iterable: ast.expr
-    cost: str
-
-
-@dataclass(frozen=True)
-class _Plain:
-    """A statement that cannot fail, before the rest."""
-
-    statement: ast.stmt
-
-
-_Op = _Assign | _If | _For | _Plain | _Keyable | _Turn
 
 
 class _BlockRenderer:
@@ -215,7 +159,7 @@ class _BlockRenderer:
         self.scope = Scope({v: name(owner.fixed[v]) for v in owner.plan.fixed})
         if event.fixed in owner.plan.fixed:
             self.scope.bound[event.fixed] = event.columns[0]
-        self.ops: list[_Op] = []
+        self.ops: list[Op] = []
         self.pending = list(invariant.tests)
         self.exclusions = self._exclusions()
         self.temporaries = 0
@@ -235,11 +179,11 @@ class _BlockRenderer:
         if self.invariant.sets_only:
             test = "V.__class__ not in NO_SETS and W(V)"
             holes = {"W": self.support.watchable, "NO_SETS": self.support.NO_SETS}
-            self.ops.append(_If(quote_expr(test, V=self.scope.get(self.invariant.head[0]), **holes)))
+            self.ops.append(If(quote_expr(test, V=self.scope.get(self.invariant.head[0]), **holes)))
         elif self.invariant.store is not Store.RESULT and not set(self.invariant.head) <= self.keyable:
             for variable in self._unkeyed():
-                self.ops.append(_Keyable(self.scope.get(variable)))
-        return _Assembler(self.owner, self.ops, self.body, self.scope, self.invariant, self.event).assemble()
+                self.ops.append(Keyable(self.scope.get(variable)))
+        return Assembler(self.owner, self.ops, self.body, self.scope, self.invariant, self.event).assemble()
 
     def _concerns_another(self) -> bool:
         """Is it known that another fixed set is changed than the one that the block is about?"""
@@ -288,7 +232,7 @@ class _BlockRenderer:
                 if "guards" not in self.owner.plan.without and self._looks_up(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
-                self.ops.append(_If(self._in_tag(variable, guard.tag)))
+                self.ops.append(If(self._in_tag(variable, guard.tag)))
 
     def _ask_tag(self, variable: str) -> None:
         """Ask the tag of a fixed set first, so that blocks about the set begin alike."""
@@ -299,7 +243,7 @@ class _BlockRenderer:
                 and variable in self.owner.fixed
             ):
                 if clause.relation.name not in self.known:
-                    self.ops.append(_If(self._in_tag(variable, clause.relation.name)))
+                    self.ops.append(If(self._in_tag(variable, clause.relation.name)))
                 self.known |= {clause.relation.name}
 
     def _in_tag(self, variable: str, tag: str) -> ast.expr:
@@ -324,7 +268,7 @@ class _BlockRenderer:
     def _bind(self, variable: str, value: ast.expr) -> None:
         if variable in self.owner.plan.fixed:
             if ast.dump(value) != ast.dump(self.scope.get(variable)):
-                self.ops.append(_If(quote_expr("A is B", A=value, B=self.scope.get(variable))))
+                self.ops.append(If(quote_expr("A is B", A=value, B=self.scope.get(variable))))
         elif variable in self.scope.bound:
             self._same(self.scope.get(variable), value)
         else:
@@ -336,7 +280,7 @@ class _BlockRenderer:
             if isinstance(left, ast.Name) and isinstance(right, ast.Name):  # no call for most values
                 test = "A is B or (A == B if A.__class__ in C and B.__class__ in C else SAME(A, B))"
             compared, same = self.support.COMPARED, self.support.same
-            self.ops.append(_If(quote_expr(test, SAME=same, C=compared, A=left, B=right)))
+            self.ops.append(If(quote_expr(test, SAME=same, C=compared, A=left, B=right)))
 
     def _match(self, pattern: Pattern, value: ast.expr) -> None:
         """Split an element by a pattern; one that does not match is skipped."""
@@ -344,23 +288,39 @@ class _BlockRenderer:
             case Variable(identifier):
                 self._bind(identifier, value)
             case Value(expr):
-                self.ops.append(_If(quote_expr("SAME(A, B)", SAME=self.support.same, A=value, B=expr.node)))
+                self.ops.append(If(quote_expr("SAME(A, B)", SAME=self.support.same, A=value, B=expr.node)))
             case TuplePattern(items):
                 test = quote_expr("isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items)))
-                self.ops.append(_If(test))
+                self.ops.append(If(test))
+                if self._unpack(items, value):
+                    return
                 for position, item in enumerate(items):
                     component = quote_expr("T[I]", T=value, I=ast.Constant(position))
                     if isinstance(item, Variable) and item.name not in self.scope.bound:
                         local = self._fresh(item.name)
-                        self.ops.append(_Plain(quote("X = Y", X=local, Y=component)[0]))
+                        self.ops.append(Plain(quote("X = Y", X=local, Y=component)[0]))
                         self.scope.bound[item.name] = name(local)
                         self.keyable.add(item.name)
                     else:
                         if isinstance(item, TuplePattern):
                             local = self._temporary()
-                            self.ops.append(_Plain(quote("X = Y", X=local, Y=component)[0]))
+                            self.ops.append(Plain(quote("X = Y", X=local, Y=component)[0]))
                             component = name(local)
                         self._match(item, component)
+
+    def _unpack(self, items: Sequence[Pattern], value: ast.expr) -> bool:
+        """Split a tuple at once, where all its parts are new variables."""
+        variables = [item.name for item in items if isinstance(item, Variable)]
+        if len(variables) < len(items) or len(set(variables)) < len(items):
+            return False
+        if any(v in self.scope.bound for v in variables):
+            return False
+        parts: list[ast.expr] = [ast.Name(self._fresh(v), ast.Store()) for v in variables]
+        target = ast.Tuple(parts, ast.Store())
+        self.ops.append(Plain(ast.Assign([target], value, lineno=0)))
+        self.scope.bound |= {v: name(self._fresh(v)) for v in variables}
+        self.keyable.update(variables)
+        return True
 
     def _fresh(self, variable: str) -> str:
         return self.owner.local(variable)
@@ -395,7 +355,7 @@ class _BlockRenderer:
             clause = self.invariant.clauses[index]
             if all(v in bound for v in _key(clause)):
                 self.exclusions.remove(index)
-                self.ops.append(_If(self._differs(clause)))
+                self.ops.append(If(self._differs(clause)))
         for test in sorted(self.pending, key=lambda t: len(t.expr.text)):
             if test.names <= bound.keys():
                 self.pending.remove(test)
@@ -409,9 +369,9 @@ class _BlockRenderer:
                     then = Scope({**bound, value[0]: self.event.after})
                     readings = self.owner.readings(self.invariant, then)
                     later = lower_test(test.expr.node, self.support, readings, True, usual, numbers)
-                    self.ops.append(_Turn(lowered, later, safe))
+                    self.ops.append(Turn(lowered, later, safe))
                 else:
-                    self.ops.append(_If(lowered, safe))
+                    self.ops.append(If(lowered, safe))
 
     def _differs(self, clause: Clause) -> ast.expr:
         """The clause's tuple is not the event's."""
@@ -474,7 +434,7 @@ class _BlockRenderer:
                 pass
             case Kind.TAG:
                 self._keyed(clause.args[0])
-                self.ops.append(_If(self._in_tag(clause.args[0], clause.relation.name)))
+                self.ops.append(If(self._in_tag(clause.args[0], clause.relation.name)))
 
     def _field(self, clause: Clause, step: Step, cost: str) -> None:
         source, target = clause.args
@@ -497,18 +457,18 @@ class _BlockRenderer:
         if step.access is Access.FORWARD:
             local = self._fresh(target)
             if clause.watch:
-                self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+                self.ops.append(Plain(quote("X = Y", X=local, Y=live)[0]))
             else:
-                self.ops.append(_Assign(local, live))
+                self.ops.append(Assign(local, live))
             self.scope.bound[target] = name(local)
             if source == target:
                 raise AssertionError("a field clause binds a new variable")
         else:
             local = self.owner.supply_local(f"{self.owner.local(source)}_{clause.field}_now")
             if clause.watch:
-                self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+                self.ops.append(Plain(quote("X = Y", X=local, Y=live)[0]))
             else:
-                self.ops.append(_Assign(local, live))
+                self.ops.append(Assign(local, live))
             self._same(name(local), self.scope.get(target))
 
     def _item(self, clause: Clause, step: Step, cost: str) -> None:
@@ -533,9 +493,9 @@ class _BlockRenderer:
         live = quote_expr("ITEM(M, K)", ITEM=function, M=self.scope.get(mapping), K=key)
         local = self._fresh(value) if step.access is Access.FORWARD else self.owner.supply_local("item_now")
         if clause.watch:
-            self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+            self.ops.append(Plain(quote("X = Y", X=local, Y=live)[0]))
         else:
-            self.ops.append(_Assign(local, live, self.support.SKIPPED))
+            self.ops.append(Assign(local, live, self.support.SKIPPED))
         if step.access is Access.FORWARD:
             self.scope.bound[value] = name(local)
         else:
@@ -567,11 +527,11 @@ class _BlockRenderer:
                 return
             keyable = is_fixed or all(v in self.keyable for v in clause.args[1:])
             test = "X in S if S.__class__ in SOURCES else CONTAINS(S, X)" if keyable else "CONTAINS(S, X)"
-            if is_fixed:  # what cannot be a key is in no set
+            if is_fixed or step.clause in self.swapped:  # what cannot be a key is in no set
                 test = "X in S"
             support = self.support
             self.ops.append(
-                _If(
+                If(
                     quote_expr(test, CONTAINS=support.contains, SOURCES=support.SOURCES, S=source, X=element),
                     safe=False,
                 )
@@ -581,7 +541,7 @@ class _BlockRenderer:
             return
         own, source = source, self._smaller(clause, source)
         elements = source
-        if own is not source or clause.args[0] not in self.owner.plan.fixed:
+        if own is source and clause.args[0] not in self.owner.plan.fixed:
             elements = quote_expr(
                 "S if S.__class__ in SOURCES else ELEMENTS(S)",
                 S=source, SOURCES=self.support.SOURCES, ELEMENTS=self.support.elements,
@@ -589,12 +549,12 @@ class _BlockRenderer:
         if clause.pattern is None:
             variable = clause.args[1]
             local = self._fresh(variable)
-            self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
+            self.ops.append(For(ast.Name(local, ast.Store()), elements, cost))
             self.scope.bound[variable] = name(local)
             self.keyable.add(variable)
         else:
             local = self.owner.supply_local("element")
-            self.ops.append(_For(ast.Name(local, ast.Store()), elements, cost))
+            self.ops.append(For(ast.Name(local, ast.Store()), elements, cost))
             self._match(clause.pattern, name(local))
 
     def _smaller(self, clause: Clause, source: ast.expr) -> ast.expr:
@@ -619,7 +579,7 @@ class _BlockRenderer:
                     "A, B = PICK(X, Y)", A=small, B=large, PICK=self.support.smaller, X=source,
                     Y=self.scope.get(other.args[0]),
                 )  # fmt: skip
-                self.ops.append(_Plain(pick[0]))
+                self.ops.append(Plain(pick[0]))
                 self.swapped[step.clause] = name(large)
                 return name(small)
         return source
@@ -632,19 +592,25 @@ class _BlockRenderer:
         for parameter in clause.source:
             self._keyed(parameter)
         key = _tuple([self.scope.get(v) for v in clause.source])
-        shown = self.owner.visible[clause.relation.name]
-        live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
+        counts = self.owner.whole.get(clause.relation.name)
+        if counts is None:
+            shown = self.owner.visible[clause.relation.name]
+            live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
+        else:
+            live = quote_expr("M.get(K, 0)", M=counts, K=key)
         variable = clause.args[-1]
         if step.access is Access.TEST:
             local = self.owner.supply_local(f"{self.owner.local(variable)}_now")
-            self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+            self.ops.append(Plain(quote("X = Y", X=local, Y=live)[0]))
             self._same(name(local), self.scope.get(variable))
         else:
             local = self._fresh(variable)
-            self.ops.append(_Plain(quote("X = Y", X=local, Y=live)[0]))
+            self.ops.append(Plain(quote("X = Y", X=local, Y=live)[0]))
             self.scope.bound[variable] = name(local)
-            if clause.relation.name not in self.owner.fallible:  # then nobody demands this combination
-                self.ops.append(_If(quote_expr("X is not M", X=local, M=self.support.MISSING)))
+            if (
+                counts is None and clause.relation.name not in self.owner.fallible
+            ):  # then nobody demands this combination
+                self.ops.append(If(quote_expr("X is not M", X=local, M=self.support.MISSING)))
 
     def _answer(self, clause: Clause, step: Step, cost: str) -> None:
         """An element of the answer of a nested set query."""
@@ -658,10 +624,10 @@ class _BlockRenderer:
         pattern = clause.pattern or Variable(clause.args[-1])
         if step.access is Access.TEST:
             element = _build(pattern, self.scope)
-            self.ops.append(_If(quote_expr("X in I", X=element, I=image), False))
+            self.ops.append(If(quote_expr("X in I", X=element, I=image), False))
             return
         local = self.owner.supply_local("element") if clause.pattern else self._fresh(clause.args[-1])
-        self.ops.append(_For(ast.Name(local, ast.Store()), image, cost))
+        self.ops.append(For(ast.Name(local, ast.Store()), image, cost))
         if clause.pattern is None:
             self.scope.bound[clause.args[-1]] = name(local)
             self.keyable.add(clause.args[-1])
@@ -676,7 +642,7 @@ class _BlockRenderer:
             [self.scope.get(v) for i in step.key if (v := clause.args[i]) not in self.owner.plan.fixed]
         )
         if not step.new:
-            self.ops.append(_If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
+            self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return
         image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
         self._loop_over(clause, step.new, image, cost)
@@ -684,7 +650,7 @@ class _BlockRenderer:
     def _keyed(self, variable: str) -> None:
         """A value that a field gave may be no key at all."""
         if variable not in self.keyable and variable in self._given():
-            self.ops.append(_Keyable(self.scope.get(variable)))
+            self.ops.append(Keyable(self.scope.get(variable)))
             self.keyable.add(variable)
 
     def _given(self) -> set[str]:
@@ -707,149 +673,37 @@ class _BlockRenderer:
                     self.keyable.add(variable)
             targets.append(ast.Name(local, ast.Store()))
         target = targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())
-        self.ops.append(_For(target, image, cost))
+        self.ops.append(For(target, image, cost))
         for variable, local in repeated:
             self._same(self.scope.get(variable), name(local))
+
+    def _is_demanded(self, demand: Clause) -> bool:
+        """Is it known, since a fixed set is tagged, that a query without parameters is demanded?"""
+        tags = [self.owner.plan.invariant(tag) for tag in self.known if tag not in self.owner.fixed]
+        return any(tag.clauses[0].relation == demand.relation for tag in tags)
 
     def _demand(self, clause: Clause, step: Step, cost: str) -> None:
         demanded = self.owner.result_keys[self.invariant.query]
         match step.access:
+            case Access.TEST | Access.SCAN if not clause.args:  # the one combination that there is
+                if not self._is_demanded(clause):
+                    self.ops.append(If(name(demanded)))
             case Access.TEST:
                 for variable in clause.args:
                     self._keyed(variable)
                 key = _tuple([self.scope.get(v) for v in clause.args])
-                self.ops.append(_If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
-            case Access.SCAN if clause.args:
-                self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)
+                if self.invariant.store is Store.RESULT and self.owner.keeps_objects(self.invariant.query):
+                    by_rest = len(self.invariant.head) > self.invariant.key
+                    kept = self.owner.supply_local("rows") if by_rest else self.owner.answer
+                    self.ops.append(Plain(quote("A = R.get(K)", A=kept, R=demanded, K=key)[0]))
+                    self.ops.append(If(quote_expr("A is not None", A=kept)))
+                    self.scope.kept = kept
+                else:
+                    self.ops.append(If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
             case Access.SCAN:
-                self.ops.append(_If(quote_expr("() in DEMAND", DEMAND=demanded)))
+                self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)
             case _:
                 self._lookup(clause, step, cost)
-
-
-class _Assembler:
-    """Nests operations; what nests too deep moves into a function of its own."""
-
-    def __init__(
-        self, owner: Renderer, ops: list[_Op], body: Body, scope: Scope, invariant: Invariant, event: Event
-    ) -> None:
-        self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
-        self.label, self.query, self.event = invariant.name, invariant.query, event
-        self.is_empty = False  # nothing is done for a combination: then nothing looks for one
-
-    def assemble(self) -> list[ast.stmt]:
-        statements = self._from(0, self.owner.depth)
-        return [] if self.is_empty else statements
-
-    def _from(self, index: int, depth: int) -> list[ast.stmt]:
-        if index == len(self.ops):
-            outside, self.owner.depth = self.owner.depth, depth
-            try:
-                statements = self.body(self.scope)
-            finally:
-                self.owner.depth = outside
-            self.is_empty = not statements
-            return statements
-        if depth >= MAX_DEPTH:
-            return self._outlined(index)
-        match self.ops[index]:
-            case _Plain(statement):
-                return [statement, *self._from(index + 1, depth)]
-            case _For(target, iterable, cost):
-                loop = ast.For(target, iterable, self._from(index + 1, depth + 1), [])
-                return trailing([loop], cost)
-            case _If(test, True):
-                tests = [test]
-                while index + 1 < len(self.ops):
-                    following = self.ops[index + 1]
-                    if not (isinstance(following, _If) and following.safe):
-                        break
-                    tests.append(following.test)
-                    index += 1
-                joined = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-                return [ast.If(joined, self._from(index + 1, depth + 1), [])]
-            case _Keyable(value):
-                return quote(
-                    "if V.__class__ in HASHABLE or KEYABLE(V):\n    REST",
-                    KEYABLE=self.owner.support.keyable, HASHABLE=self.owner.support.HASHABLE, V=value,
-                    REST=self._from(index + 1, depth + 1),
-                )  # fmt: skip
-            case _Turn(before, after, safe):
-                ok, now = self.owner.supply_local("ok"), self.owner.supply_local("now_ok")
-                if safe:
-                    return quote(
-                        "NOW = AFTER\nif (BEFORE) is not NOW:\n    REST", NOW=now, BEFORE=before, AFTER=after,
-                        REST=self._from(index + 1, depth + 1),
-                    )  # fmt: skip
-                handler, holes = self.owner.skipping(self.query)
-                return quote(
-                    f"try:\n    OK = bool(BEFORE)\n{handler}    OK = False\n"
-                    f"try:\n    NOW = bool(AFTER)\n{handler}    NOW = False\n"
-                    "if OK is not NOW:\n    REST",
-                    OK=ok, NOW=now, BEFORE=before, AFTER=after, **holes,
-                    REST=self._from(index + 1, depth + 1),
-                )  # fmt: skip
-            case _If() | _Assign():
-                return self._attempt(index, depth)
-        raise AssertionError(self.ops[index])
-
-    def _attempt(self, index: int, depth: int) -> list[ast.stmt]:
-        """A run of field reads and at most one test, tried together."""
-        statements: list[ast.stmt] = []
-        test: ast.expr | None = None
-        error = "AttributeError"
-        while index < len(self.ops):
-            op = self.ops[index]
-            if isinstance(op, _Assign):
-                statements += quote("X = Y", X=op.target, Y=op.value)
-                error = op.error if op.error != "AttributeError" else error
-            elif isinstance(op, _If) and (statements or not op.safe):
-                test = op.test
-                index += 1
-                break
-            else:
-                break
-            index += 1
-        if test is None:
-            rest = self._from(index, depth + 1)
-            return quote(
-                "try:\n    READS\nexcept ERROR:\n    pass\nelse:\n    REST",
-                ERROR=error,
-                READS=statements,
-                REST=rest,
-            )
-        ok = self.owner.supply_local("ok")
-        rest = self._from(index, depth + 1)
-        handler, holes = self.owner.skipping(self.query)
-        return quote(
-            f"try:\n    READS\n    OK = TEST\n{handler}    OK = False\nif OK:\n    REST",
-            READS=statements, OK=ok, TEST=test, REST=rest, **holes,
-        )  # fmt: skip
-
-    def _outlined(self, index: int) -> list[ast.stmt]:
-        """The rest as a function of the local names that it reads."""
-        rest = self._from(index, 0)  # a function begins at no depth
-        if self.is_empty:
-            return []
-        function = self.owner.supply.fresh(f"maintain_{self.label}")
-        read = {n for statement in rest for n in names_in(statement)}
-        params = sorted(read & self._bound_before(index))
-        self.owner.outline(function, params, rest)
-        return [ast.Expr(ast.Call(name(function), [name(p) for p in params], []))]
-
-    def _bound_before(self, index: int) -> set[str]:
-        found = {n for column in self.event.columns for n in names_in(column)}
-        if self.event.after is not None:
-            found |= names_in(self.event.after) | {self.owner.supply_local("now_ok")}
-        for op in self.ops[:index]:
-            match op:
-                case _Assign(target=target):
-                    found.add(target)
-                case _For(target, _, _):
-                    found |= names_in(target)
-                case _Plain(ast.Assign(targets=[target])):
-                    found |= names_in(target)
-        return found
 
 
 def _hashable_columns(clause: Clause, is_tagged: bool) -> tuple[str, ...]:

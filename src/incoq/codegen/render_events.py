@@ -15,579 +15,30 @@ once. Rule 4 is in `render_block.py`. Watched clauses contribute before and afte
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 
-from incoq.codegen.aggregates import CLASSES
-from incoq.codegen.kept_answers import Form, form_of, step_of, value_of
 from incoq.codegen.look_alikes import tells_equals_apart
-from incoq.codegen.lower_tests import Support, can_raise, lower_test
-from incoq.codegen.merge_blocks import merge_blocks
-from incoq.codegen.quote import Filling, Holes, commented, fill, quote, quote_expr
-from incoq.codegen.render_block import NO_FIXED, Event, Renderer, Scope
+from incoq.codegen.maintenance import Dependent
+from incoq.codegen.quote import Holes, quote, quote_expr
+from incoq.codegen.render_block import NO_FIXED, Event
+from incoq.codegen.render_demand import DemandRenderer
 from incoq.invariants.eliminate_counts import needs_counts
 from incoq.invariants.event_costs import event_cost
 from incoq.ir.expressions import name
-from incoq.ir.invariants import Block, Invariant, Plan, Store
 from incoq.ir.relational import (
     CONTENT,
     COUNT,
     ITEM,
     MEMBER,
-    SUBSCRIPT,
     Kind,
-    Relation,
     RelationalQuery,
     field_relation,
 )
-from incoq.names import NameSupply
 
-Dependent = tuple[Invariant, Block]
-
-ADOPTS = "Enter a set into the indices."  # what the function that does so says of itself
+INLINED = 200  # statements; what is longer stands once, in a function
 
 
-@dataclass
-class EventRenderer:
-    """Renders the functions of one plan: events of fields, sets, demand and tags."""
-
-    plan: Plan
-    support: Support
-    supply: NameSupply
-    functions: list[ast.stmt] = field(default_factory=list)
-    setters: dict[str, str] = field(default_factory=dict)
-    deleters: dict[str, str] = field(default_factory=dict)
-    demanders: dict[str, str] = field(default_factory=dict)
-    releasers: dict[str, str] = field(default_factory=dict)
-
-    tracks_lists: bool = False
-    plain_sets: Collection[str] = ()  # fixed sets that the program makes as plain ones
-    halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
-    adopt: str | None = None
-    adopted: str | None = None
-    asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
-    batch: str | None = None  # what holds the updates that wait, in a program with batches
-    reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
-    switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
-    guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
-
-    def __post_init__(self) -> None:
-        results = {q.name: self.plan.result_of(q.name).name for q in self.plan.queries}
-        self.tag_functions: dict[str, tuple[str, str]] = {}
-        for invariant in self.plan.invariants:
-            if invariant.store is Store.TAG and self.plan.dependents(invariant.relation):
-                self.tag_functions[invariant.name] = (
-                    self.supply.fresh(f"add_{invariant.name}"),
-                    self.supply.fresh(f"del_{invariant.name}"),
-                )
-        self.fixed = {v: self.supply.fresh(f"fixed_{v}") for v in sorted(self.plan.fixed)}
-        self.nested = self.plan.nested_queries()
-        self.visible = {q.name: self.supply.fresh(f"value_{q.name}") for q in self.nested}
-        self.dirty = {q.name: self.supply.fresh(f"dirty_{q.name}") for q in self.nested}
-        self.unneeded = {q.name: self.supply.fresh(f"unneeded_{q.name}") for q in self.nested}
-        self.settle = self.supply.fresh("settle")
-        fallible = frozenset(q.name for q in self.nested if _is_fallible(q))
-        self.renderer = Renderer(
-            self.plan, self.support, self.supply, results, self._outline, fallible, self.visible, self.fixed
-        )
-        self.by_name = {q.name: q for q in self.plan.queries}
-        self.releasing = False
-        self.demanding, self.at_hand = (
-            "",
-            False,
-        )  # the query that is evaluated; its answer is a local variable
-        for query in self.plan.queries:
-            self.demanders[query.name] = self.supply.fresh(f"demand_{query.name}")
-            self.releasers[query.name] = self.supply.fresh(f"release_{query.name}")
-        self.value = self.supply.fresh("value")
-        self.old = self.supply.fresh("old")
-        self.image = self.supply.fresh("image")
-        self.answer = self.supply.fresh("answer")
-        self.element = self.supply.fresh("result")
-        self.count = self.supply.fresh("count")
-        self.watch, self.unwatch = self.supply.fresh("watch"), self.supply.fresh("unwatch")
-        updates = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
-        self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
-        if self.plan.mode == "filtered" and updates and not self.gates:
-            self.switches = False  # some maintenance needs no tag: every set may concern it
-        quiet = (
-            "fits",
-            "same",
-            "is_reflexive",
-            "keyable",
-            "contains",
-            "plain",
-            "scalar",
-            "elements",
-            "truth",
-        )
-        self.quiet = frozenset(self.support.names[n] for n in quiet)
-        self.own_class = self.supply.fresh("OWN_CLASS")  # fixed set -> its class while it is maintained
-        self.own_classes: dict[str, str] = {}
-        if self.switches:
-            self.own_classes = {v: self.supply.fresh(f"Maintained_{v}") for v in self.fixed}
-
-    def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
-        assert isinstance(params, list)
-        arguments = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
-        self.functions.append(ast.FunctionDef(function, arguments, body, []))
-
-    # -- the stores -------------------------------------------------------------------------------
-
-    def stores(self) -> list[ast.stmt]:
-        """The empty structures, each with the invariant it keeps."""
-        made: list[ast.stmt] = []
-        joins: list[str] = []
-        for invariant in self.plan.invariants:
-            if invariant.store is Store.JOIN:  # kept as the indices that follow
-                joins.append(str(invariant))
-                continue
-            empty = "{}" if invariant.counted or invariant.store is not Store.TAG else "set()"
-            query = self.by_name[invariant.query]
-            if invariant.store is Store.RESULT and query.keep.policy == "lru":
-                empty = "ORDERED()"
-            statement = quote(f"X = {empty}", X=invariant.name, ORDERED=self.support.OrderedDict)
-            made += commented(statement, *joins, str(invariant))
-            joins = []
-        for query in self.nested:
-            shown = quote("X = {}", X=self.visible[query.name])
-            made += commented(shown, f"what other queries see of {query.name}; changes wait in the next one")
-            made += quote("X = {}", X=self.dirty[query.name])
-            made += quote("X = {}", X=self.unneeded[query.name])
-        return made
-
-    def structures(self) -> list[str]:
-        """The names of everything that holds objects of the program."""
-        nested = (*self.visible.values(), *self.dirty.values(), *self.unneeded.values(), *self.asked.values())
-        adopted = (self.adopted,) if self.adopted is not None else ()
-        return [*(i.name for i in self.plan.structures()), *nested, *adopted]
-
-    # -- heads ------------------------------------------------------------------------------------
-
-    def _change(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
-        match invariant.store:
-            case Store.RESULT:
-                return self._change_result(invariant, scope, add)
-            case Store.TAG:
-                return self._change_tag(invariant, scope.get(invariant.head[0]), add)
-            case Store.INDEX:
-                return self._change_index(invariant, scope, add)
-            case Store.NEED:
-                return self._change_need(invariant, scope, add)
-            case Store.JOIN:
-                return self._change_join(invariant, scope, add)
-        raise AssertionError(invariant.store)
-
-    def _change_tag(self, invariant: Invariant, value: ast.expr, add: bool) -> list[ast.stmt]:
-        functions = self.tag_functions.get(invariant.name)
-        if functions is not None:
-            change = quote("F(V)", F=functions[0] if add else functions[1], V=value)
-        else:
-            change = self._count_tag(invariant, value, add, [])
-        if invariant.head[0] in self.fixed:  # with the first combination that is demanded, until the last
-            demanded = self.plan.result_of(invariant.query).name
-            test = quote_expr("not TAG" if add else "not R", TAG=invariant.name, R=demanded)
-            return [ast.If(test, change, [])]
-        return change
-
-    def _count_tag(
-        self, invariant: Invariant, value: ast.expr, add: bool, dependents: list[ast.stmt]
-    ) -> list[ast.stmt]:
-        tag = invariant.name
-        dependents = [*dependents, *self._switched(tag, value, add)]
-        if not invariant.counted:
-            if add:
-                return [*quote("TAG.add(V)", TAG=tag, V=value), *dependents]
-            return [*dependents, *quote("TAG.discard(V)", TAG=tag, V=value)]
-        if add and not dependents:
-            return quote("TAG[V] = TAG.get(V, 0) + 1", TAG=tag, V=value)
-        if add:
-            return quote(
-                "N = TAG.get(V, 0)\nTAG[V] = N + 1\nif not N:\n    REST",
-                N=self.count, TAG=tag, V=value, REST=dependents,
-            )  # fmt: skip
-        return quote(
-            "N = TAG[V]\nif N == 1:\n    REST\n    del TAG[V]\nelse:\n    TAG[V] = N - 1",
-            N=self.count, TAG=tag, V=value, REST=dependents,
-        )  # fmt: skip
-
-    def _switched(self, tag: str, value: ast.expr, add: bool) -> list[ast.stmt]:
-        """A set that enters or leaves the tags that decide about updates of sets changes its class."""
-        if not self.switches or tag not in self.gates:
-            return []
-        if add:
-            return quote("WATCH(S)", WATCH=self.watch, S=value)
-        change = quote("UNWATCH(S)", UNWATCH=self.unwatch, S=value)
-        others: list[ast.expr] = [quote_expr("S not in TAG", S=value, TAG=g) for g in self.gates if g != tag]
-        if not others:
-            return change
-        return [ast.If(others[0] if len(others) == 1 else ast.BoolOp(ast.And(), others), change, [])]
-
-    def _change_index(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
-        key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
-        value = _tuple([scope.get(v) for v in invariant.head[invariant.key :]])
-        holes: Holes = {"M": invariant.name, "K": key, "V": value, "I": self.image}
-        holes["SWITCH"] = self._switched(invariant.name, key, add)
-        if add:
-            new = "I = M.get(K)\nif I is None:\n    M[K] = {V}\n    SWITCH\nelse:\n    I.add(V)"
-            return quote(new, **holes)
-        return quote("I = M[K]\nI.discard(V)\nif not I:\n    SWITCH\n    del M[K]", **holes)
-
-    def _change_join(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
-        """A combination enters or leaves a join: all that depends on it, in place. What is released has no
-        answer any more."""
-        dependents = self.plan.dependents(invariant.relation)
-        if self.releasing:
-            dependents = [d for d in dependents if d[0].store is not Store.RESULT]
-        order = self._after if add else self._before
-        event = Event(tuple(scope.get(v) for v in invariant.head))
-        return self._run(order(dependents, True, True), event, add)
-
-    def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
-        """A nested query is demanded where it is first needed, and released when the update is over."""
-        parts = [scope.get(v) for v in invariant.head]
-        key = _tuple(parts)
-        named: list[ast.stmt] = []
-        if isinstance(key, ast.Tuple):  # made once
-            named = quote("K = KEY", K=self.renderer.supply_local("need"), KEY=key)
-            key = name(self.renderer.supply_local("need"))
-        holes: Holes = {
-            "M": invariant.name, "K": key, "N": self.count, "NAMED": named,
-            "DEMAND": ast.Call(name(self.demanders[invariant.needed]), parts, []),
-            "R": self.plan.result_of(invariant.needed).name, "U": self.unneeded[invariant.needed],
-        }  # fmt: skip
-        if add:
-            return quote("NAMED\nM[K] = M.get(K, 0) + 1\nif K not in R:\n    DEMAND", **holes)
-        return quote(
-            "NAMED\nN = M[K]\nif N == 1:\n    del M[K]\n    U[K] = None\nelse:\n    M[K] = N - 1", **holes
-        )
-
-    def _change_result(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
-        assert invariant.result is not None
-        query = self.by_name[invariant.query]
-        renaming = self.renderer.readings(invariant, scope)
-        kind = query.aggregate.kind if query.aggregate is not None else ""
-        truth = kind in ("any", "all")
-        value = lower_test(invariant.result.expr.node, self.support, renaming, truth, query.usual)
-        if truth:
-            value = quote_expr("bool(V)", V=value)
-        elif kind in ("min", "max", "sum", "mean", "smallest"):
-            value = quote_expr("PLAIN(V)", PLAIN=self.support.plain, V=value)
-        if any(
-            isinstance(n, ast.BinOp | ast.Call | ast.UnaryOp) for n in ast.walk(invariant.result.expr.node)
-        ):
-            value = quote_expr("STEADY(V)", STEADY=self.support.steady, V=value)
-        key = _tuple([scope.get(v) for v in invariant.head[: invariant.key]])
-        rest = [scope.get(v) for v in invariant.head[invariant.key :]]
-        holes: Holes = {
-            "R": invariant.name, "K": key, "A": self.answer, "E": self.element, "N": self.count,
-            "VALUE": value, "FITTING": self.support.FITTING, "FITS": self.support.fits,
-        }  # fmt: skip
-        fetch = quote("A = R[K]", **holes)
-        clean: list[ast.stmt] = []
-        if rest:
-            inner = _tuple(rest)
-            if query.aggregate is not None:
-                make = "if P not in R[K]:\n    R[K][P] = EMPTY\nA = R[K][P]"
-            else:
-                make = "A = R[K].get(P)\nif A is None:\n    A = R[K][P] = EMPTY"
-            fetch = quote(make, P=inner, EMPTY=self.empty(query, invariant), **holes)
-            if not add:
-                clean = quote("if not A:\n    del R[K][P]", P=inner, **holes)
-        form = form_of(self.plan, query)
-        at_hand = self.at_hand and query.name == self.demanding
-        if at_hand:
-            fetch = []
-        if form is Form.NUMBER:
-            by = step_of(query, name(self.element))
-            if counted := [c for c in invariant.clauses if c.relation == COUNT]:
-                by = ast.BinOp(by, ast.Mult(), self.renderer.times(counted, scope))
-            fetch = []
-            kept = "A" if at_hand else "R[K]"
-            store = quote(f"{kept} += BY" if add else f"{kept} -= BY", BY=by, **holes)
-        elif form is Form.OBJECT:
-            store = quote("A.add(E)" if add else "A.remove(E)", **holes)
-            if counted := [c for c in invariant.clauses if c.relation == COUNT]:
-                word = "A.add(E, TIMES)" if add else "A.remove(E, TIMES)"
-                several = quote(word, TIMES=self.renderer.times(counted, scope), **holes)
-                once = self.renderer.held_once(counted, scope)
-                store = [ast.If(once, store, several)]
-        elif add:
-            counts = invariant.counted or form is Form.COUNTS
-            store = quote("A[E] = A.get(E, 0) + 1" if counts else "A.add(E)", **holes)
-        elif invariant.counted or form is Form.COUNTS:
-            store = quote("N = A[E]\nif N == 1:\n    del A[E]\nelse:\n    A[E] = N - 1", **holes)
-        else:
-            store = quote("A.discard(E)", **holes)
-        if query.name in self.dirty and query.name != self.demanding:
-            mark = "D[K] = None" if query.aggregate is not None else "D.setdefault(K, set()).add(E)"
-            store += quote(mark, D=self.dirty[query.name], **holes)
-        unhashed = query.aggregate is not None and not query.aggregate.distinct and kind in BAGS
-        if query.aggregate is not None:
-            clean = []
-        keyed = unhashed or (self._keyed(invariant) and not self.tracks_lists)
-        if isinstance(value, ast.Name) and not can_raise(value) and keyed:
-            filled = [_replace(s, self.element, value) for s in store]
-            return [*fetch, *filled, *clean]
-        if keyed and not can_raise(value):
-            return [*quote("E = VALUE", **holes), *fetch, *store, *clean]
-        parts = value.elts if isinstance(value, ast.Tuple) and not can_raise(value) else [name(self.element)]
-        fitting: list[ast.stmt] = []
-        for part in parts:
-            fitting += quote("P.__class__ in FITTING or FITS(P)", P=part, **holes)
-        handler, skipping = self.renderer.skipping(invariant.query)
-        return quote(
-            f"try:\n    E = VALUE\n    HASH\n{handler}    pass\nelse:\n    STORE",
-            HASH=[] if unhashed else fitting,
-            STORE=[*fetch, *store, *clean],
-            **{**holes, **skipping},
-        )
-
-    def _keyed(self, invariant: Invariant) -> bool:
-        names = invariant.result.names if invariant.result is not None else frozenset()
-        keyed = {
-            v for c in invariant.clauses if c.relation.kind is Kind.MEMBER and not c.watch for v in c.args[1:]
-        } | set(invariant.clauses[0].args)  # fmt: skip
-        return names <= keyed
-
-    # -- exceptions -------------------------------------------------------------------------------
-
-    def whole(self, work: list[ast.stmt], receiver: str = "", field_name: str = "") -> list[ast.stmt]:
-        """Maintenance that is done as a whole or, after an exception at whatever point of it, not at all. The
-        receiver of an assignment may be in no index at that point."""
-        if not self.plan.invariants or not work:
-            return work
-        told: list[ast.expr] = []
-        if receiver:
-            told.append(ast.Tuple([name(receiver), ast.Constant(field_name)], ast.Load()))
-        call = ast.Expr(ast.Call(name(self.support.forget), told, []))
-        holes: Holes = {"WORK": work, "CALL": [call]}
-        handled = "try:\n    WORK\nexcept BaseException:\n    CALL\n    raise"
-        if not self.reenters:
-            return quote(handled, **holes)
-        return quote(
-            f"if BUSY:\n    raise REENTERED()\nBUSY.append(True)\n{handled}\nfinally:\n    BUSY.clear()",
-            BUSY=self.support.BUSY, REENTERED=self.support.reentered, **holes,
-        )  # fmt: skip
-
-    def waiting(self, note: str, change: list[ast.stmt], **holes: Filling) -> list[ast.stmt]:
-        """In a program with batches: while one is open, an update is noted and done, no more."""
-        if self.batch is None:
-            return []
-        return quote(
-            f"if BATCH.is_open:\n    BATCH.{note}\n    CHANGE\n    return", BATCH=self.batch, CHANGE=change,
-            **holes,
-        )  # fmt: skip
-
-    def settling_batch(self) -> list[ast.stmt]:
-        """In a program with batches: what waits is maintained before whatever follows."""
-        if self.batch is None:
-            return []
-        return quote("if BATCH.is_open:\n    BATCH.settle()", BATCH=self.batch)
-
-    def forgetting(self, kept: Sequence[tuple[str, str, str]] = ()) -> list[ast.stmt]:
-        """What becomes of everything maintained when an exception ends an update half-way (`whole`).
-
-        Nothing is demanded then, so that every structure is right if it is empty: an answer is computed anew
-        when it is asked for. Only what the program has demanded itself is noted, to be demanded again:
-        `kept` has for each such query what holds its combinations, the function that demands one, and how
-        many parameters it has. In incremental mode the indices hold all objects of the program, demanded or
-        not: what was in them is entered anew, and the objects of assignments that did not end.
-        """
-        if not self.plan.invariants:
-            return []
-        one, other = self.renderer.supply_local("o"), self.renderer.supply_local("known")
-        holes: Holes = {
-            "FORGET": self.support.forget, "LOST": self.support.LOST, "O": one, "KNOWN": other,
-            "STRUCTURE": self.renderer.supply_local("structure"), "UNWATCH": self.unwatch,
-            "STRUCTURES": ast.Tuple([name(n) for n in self.structures()], ast.Load()),
-            "REFUSE": self.support.refuse, "ASSIGNED": self.renderer.supply_local("assigned"),
-            "GATES": ast.Tuple([name(g) for g in self._switching()], ast.Load()),
-        }  # fmt: skip
-        demanded: list[ast.stmt] = []
-        for answers, demand, width in kept:
-            key = "(K,)" if width == "1" else "K"
-            demanded += quote(
-                f"LOST.extend((DEMAND, {key}) for K in R)", R=answers, DEMAND=demand,
-                K=self.renderer.supply_local("key"), **holes,
-            )  # fmt: skip
-        unwatched = quote(
-            "for STRUCTURE in GATES:\n    for O in STRUCTURE:\n        UNWATCH(O)", **holes
-        ) if self.switches else []  # fmt: skip
-        clear = [*unwatched, *quote("for STRUCTURE in STRUCTURES:\n    STRUCTURE.clear()", **holes)]
-        if self.plan.mode == "incremental":
-            return self._forgetting_indices(demanded, clear, holes)
-        made = quote(
-            "def FORGET(*ASSIGNED):\n"
-            "    'An exception has ended an update half-way: answers are computed anew when asked for.'\n"
-            "    DEMANDED\n"
-            "    CLEAR",
-            DEMANDED=demanded, CLEAR=clear, **holes,
-        )  # fmt: skip
-        return made
-
-    def _switching(self) -> tuple[str, ...]:
-        """The structures that hold every set of a class that maintains."""
-        return (self.adopted,) if self.adopted is not None else self.gates
-
-    def _forgetting_indices(
-        self, demanded: list[ast.stmt], clear: list[ast.stmt], holes: Holes
-    ) -> list[ast.stmt]:
-        enter: list[ast.stmt] = []
-        gather: list[ast.stmt] = []
-        for index in self.plan.invariants:
-            fields = [c for c in index.clauses if c.relation.kind is Kind.FIELD]
-            if index.store is not Store.INDEX or not fields:
-                continue
-            [clause] = fields
-            event = Event((name(str(holes["O"])), name(self.value)))
-            block = next(b for b in index.blocks if index.clauses[b.clause] is clause)
-            known: Holes = {
-                "KNOWN": self.supply.fresh(f"known_{clause.field}"),
-                "F": ast.Constant(clause.field),
-            }
-            every = "M" if index.head[0] == clause.args[0] else "(o for image in M.values() for o in image)"
-            gather += quote(
-                f"KNOWN = [*{every}, *(o for o, field in ASSIGNED if field == F)]",
-                M=index.name,
-                **{**holes, **known},
-            )
-            enter += quote(
-                "for O in KNOWN:\n    V = getattr(O, F, MISSING)\n    if V is not MISSING:\n        WORK",
-                V=self.value, WORK=self._run([(index, block)], event, True), MISSING=self.support.MISSING,
-                **{**holes, **known},
-            )  # fmt: skip
-        if self.adopted is not None:
-            values = "*(getattr(o, field, None) for o, field in ASSIGNED)"
-            gather += quote(f"KNOWN = [*ADOPTED, {values}]", ADOPTED=self.adopted, **holes)
-            enter += quote("for O in KNOWN:\n    ADOPT(O)", ADOPT=str(self.adopt), **holes)
-        return quote(
-            "def FORGET(*ASSIGNED):\n"
-            "    'An exception ended an update half-way: indices are made anew now, answers when asked.'\n"
-            "    GATHER\n"
-            "    DEMANDED\n"
-            "    CLEAR\n"
-            "    try:\n"
-            "        ENTERED\n"
-            "    except BaseException:\n"
-            "        REFUSE('IQ307', 'an exception ended an update, and another one its repair')\n"
-            "        raise",
-            ENTERED=enter or [ast.Pass()], GATHER=gather, DEMANDED=demanded, CLEAR=clear, **holes,
-        )  # fmt: skip
-
-    # -- running dependents -----------------------------------------------------------------------
-
-    def _run(
-        self, dependents: list[Dependent], event: Event, add: bool, known: frozenset[str] = frozenset()
-    ) -> list[ast.stmt]:
-        """The blocks of some invariants; the event's object is in the tags `known` already."""
-        statements: list[ast.stmt] = []
-        for invariant, block in dependents:
-            change = partial(self._change, invariant, add=add)
-            body = self.renderer.block(invariant, block, event, change, known)
-            if body:
-                cost = block.covers.best.cost
-                clause = invariant.clauses[block.clause]
-                sign = "+=" if add else "-="
-                statements += commented(
-                    body,
-                    f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})",
-                )
-        return merge_blocks(statements, self.quiet)
-
-    def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
-        """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values
-        from demand outwards."""
-        chosen = [d for d in dependents if (watched if _watches(d) else joined)]
-        level = {query.name: -number for number, query in enumerate(self.plan.queries)}
-        rank = {Store.RESULT: 0, Store.NEED: 1}
-        chosen.reverse()
-
-        def place(dependent: Dependent) -> tuple[int, int, int]:
-            invariant = dependent[0]
-            if invariant.store not in rank or invariant.clauses[0].relation.kind is Kind.JOIN:
-                return level[invariant.query], 2, invariant.depth  # the result of joins is the last of them
-            return level[invariant.query], rank[invariant.store], -invariant.depth
-
-        return sorted(chosen, key=place)
-
-    def _after(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
-        """Auxiliary values from the far end, then results."""
-        return list(reversed(self._before(dependents, joined, watched)))
-
-    # -- tags -------------------------------------------------------------------------------------
-
-    def tag_events(self) -> None:
-        for invariant in self.plan.invariants:
-            functions = self.tag_functions.get(invariant.name)
-            if functions is None:
-                continue
-            variable = self.renderer.local(invariant.head[0])
-            dependents = self.plan.dependents(invariant.relation)
-            event = Event(
-                (name(variable),), fixed=invariant.head[0] if invariant.head[0] in self.fixed else ""
-            )
-            for function, add in zip(functions, (True, False), strict=True):
-                order = self._after if add else self._before
-                inner = self._run(order(dependents, True, True), event, add)
-                body = self._count_tag(invariant, name(variable), add, inner)
-                word = "enters" if add else "leaves"
-                self._define(function, [variable], f"{variable} {word} {invariant.name}.", body)
-
-    # -- immutable sources ------------------------------------------------------------------------
-
-    def adoption(self) -> None:
-        """Incremental mode keeps indices over all sets that a query may reach: a set is entered when it
-        first becomes a field's value, an element or a parameter. Until then its changes concern nobody."""
-        if self.plan.mode != "incremental" or not (
-            self.plan.dependents(MEMBER) or self.plan.dependents(ITEM)
-        ):
-            return
-        indices = [d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX]
-        entries = [d for d in self.plan.dependents(ITEM) if d[0].store is Store.INDEX]
-        self.adopt = self.supply.fresh("adopt")
-        adopted = self.adopted = self.supply.fresh("ADOPTED")
-        source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
-        holes: Holes = {
-            "S": source, "X": element, "ADOPTED": adopted, "ADOPT": self.adopt,
-            "ELEMENTS": self.support.elements, "KEYABLE": self.support.keyable,
-            "SWITCH": quote("WATCH(S)", WATCH=self.watch, S=source) if self.switches else [],
-        }  # fmt: skip
-        enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
-        event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
-        of_dicts = [d for d in entries if d[0].clauses[d[1].clause].arity != SUBSCRIPT]
-        of_any = [d for d in entries if d not in of_dicts]
-        self.functions += quote("ADOPTED = set()", **holes)
-        body = quote(
-            "if isinstance(S, CLASSES) and KEYABLE(S) and S not in ADOPTED:\n"
-            "    ADOPTED.add(S)\n"
-            "    SWITCH\n"
-            "    for X in ELEMENTS(S):\n"
-            "        ENTER\n"
-            "        ADOPT(X)\n"
-            "    for X, V in ITEMS(S):\n"
-            "        OF_DICTS\n"
-            "        ADOPT(V)\n"
-            "    for X, V in ENTRIES(S):\n"
-            "        OF_ANY\n"
-            "        ADOPT(V)",
-            OF_DICTS=self._run(self._after(of_dicts, True, True), event, True),
-            OF_ANY=self._run(self._after(of_any, True, True), event, True),
-            ENTRIES=self.support.entries if of_any else self.support.items,
-            CLASSES=quote_expr(
-                "(SET, DICT, LIST, tuple, frozenset, range)", SET=self.support.Set, DICT=self.support.Dict,
-                LIST=self.support.List,
-            ),
-            ENTER=enter, ITEMS=self.support.items, V=self.value,
-            **holes,
-        )  # fmt: skip
-        self._define(self.adopt, [source], ADOPTS, body)
-
-    def _adopted(self, *values: ast.expr) -> list[ast.stmt]:
-        if self.adopt is None:
-            return []
-        return [s for v in values for s in quote("ADOPT(V)", ADOPT=self.adopt, V=v)]
+class EventRenderer(DemandRenderer):
+    """Renders the functions of one plan: events of fields and sets, dicts and lists, demand and tags."""
 
     # -- fields -----------------------------------------------------------------------------------
 
@@ -635,6 +86,7 @@ class EventRenderer:
                     *gain,
                     *self.settled(),
                 ],
+                assign,
                 receiver,
                 field_name,
             ),
@@ -658,21 +110,20 @@ class EventRenderer:
         failed: Holes = {
             "FAULT": self.renderer.supply_local("fault"),
             "ERROR": self.renderer.supply_local("error"),
+            "MISSING": self.support.MISSING,
         }
+        removed = quote(
+            "try:\n    REMOVE\n    FAULT = None\nexcept Exception as ERROR:\n    FAULT = ERROR",
+            REMOVE=remove,
+            **failed,
+        )
         work = [
             *self.waiting("note_field(O, F)", remove, **holes),
-            *quote("FAULT = None", **failed),
+            *quote("FAULT = MISSING", **failed),
             *read,
             *self.whole(
-                [
-                    *_branch(present, lose, lose_missing),
-                    *quote(
-                        "try:\n    REMOVE\nexcept Exception as ERROR:\n    FAULT = ERROR",
-                        REMOVE=remove,
-                        **failed,
-                    ),
-                    *after,
-                ],
+                [*_branch(present, lose, lose_missing), *removed, *after],
+                quote("if FAULT is MISSING:\n    REMOVED", REMOVED=removed, **failed),
                 receiver,
                 field_name,
             ),
@@ -683,75 +134,6 @@ class EventRenderer:
         ]
         body = self._guarded(guard, work, remove)
         self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
-
-    def _entry_guard(self, dependents: list[Dependent], source: ast.expr) -> ast.expr | None:
-        """True unless the updated object is in no tag set at all: then nothing needs maintenance."""
-        tests: list[ast.expr] = [
-            quote_expr("S in TAG", S=source, TAG=tag) for tag in self._names_of(dependents) or ()
-        ]
-        if not tests:
-            return None
-        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
-
-    def _names_of(self, dependents: list[Dependent]) -> tuple[str, ...]:
-        """The structures of which one must hold the updated object: tags, and fixed sets."""
-        return tuple(self.fixed.get(tag, tag) for tag in self._entry_tags(dependents) or ())
-
-    def _entry_tags(self, dependents: list[Dependent]) -> tuple[str, ...] | None:
-        """The tags of which one must hold the updated object; None where some block asks for no tag."""
-        tags: dict[str, None] = {}
-        for dependent in dependents:
-            found = self._source_tags(dependent)
-            if not found:
-                return None
-            tags.setdefault(found[0])
-        return tuple(tags)
-
-    def _known_tags(self, dependents: list[Dependent], relation: Relation) -> frozenset[str]:
-        """The tag that the entry guard has tested, where the update itself cannot change it."""
-        if "guards" in self.plan.without:
-            return frozenset()
-        tags = {tag for d in dependents for tag in self._source_tags(d)[:1]}
-        if len(tags) != 1 or any(not self._source_tags(d) for d in dependents):
-            return frozenset()
-        (tag,) = tags
-        return frozenset(tags) if relation not in self._depends_on(tag) else frozenset()
-
-    def _source_tags(self, dependent: Dependent) -> list[str]:
-        """Tags in which the updated object must be for a block to do anything."""
-        invariant, block = dependent
-        source = invariant.clauses[block.clause].args[0]
-        found = [g.tag for g in block.guards if g.variable == source]
-        return found + [
-            c.relation.name for c in invariant.clauses if c.relation.kind is Kind.TAG and c.args[0] == source
-        ]
-
-    def _depends_on(self, tag: str) -> set[Relation]:
-        """All relations that a tag set is made of, directly or through others."""
-        found: set[Relation] = set()
-        if tag in self.fixed:
-            return {MEMBER}
-        for clause in self.plan.invariant(tag).clauses:
-            if clause.relation not in found:
-                found.add(clause.relation)
-                if clause.relation.kind in (Kind.TAG, Kind.JOIN):
-                    found |= self._depends_on(clause.relation.name)
-        return found
-
-    def _guarded(
-        self, guard: ast.expr | None, work: list[ast.stmt], otherwise: list[ast.stmt], may_raise: bool = True
-    ) -> list[ast.stmt]:
-        """Do the work where the guard holds; an object that cannot be a key is in no tag set, nor is one
-        whose hash reads a field that it does not have yet."""
-        if guard is None:
-            return work
-        if not may_raise:
-            return [ast.If(guard, work, otherwise)]
-        return quote(
-            "try:\n    T = GUARD\nexcept (TypeError, AttributeError):\n    T = False\n"
-            "if T:\n    WORK\nelse:\n    OTHERWISE",
-            T=self.renderer.supply_local("tagged"), GUARD=guard, WORK=work, OTHERWISE=otherwise,
-        )  # fmt: skip
 
     # -- sets -------------------------------------------------------------------------------------
 
@@ -775,13 +157,13 @@ class EventRenderer:
         halves = self._member_halves(known)
         grow = self.whole([
             *self._half("before_add", halves), *add, *self._half("after_add", halves), *self.settled(),
-        ])  # fmt: skip
+        ], add)  # fmt: skip
         found = self._found(dependents, holes)
         shrink = self.whole([
             *found,
             *self._half("before_discard", halves), *discard, *self._half("after_discard", halves),
             *self.settled(),
-        ])  # fmt: skip
+        ], discard)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         grow = [*self.waiting("note_element(S, X)", add, **holes), *grow]
@@ -835,19 +217,19 @@ class EventRenderer:
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
         }  # fmt: skip
+        add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
         grow = self.whole([
-            *halves["before_add"], *quote("ADD(S, X)", **holes), *halves["after_add"], *self.settled(),
-        ])  # fmt: skip
+            *halves["before_add"], *add, *halves["after_add"], *self.settled(),
+        ], add)  # fmt: skip
         found = self._found(dependents, holes)
         shrink = self.whole([
-            *found, *halves["before_discard"], *quote("DISCARD(S, X)", **holes), *halves["after_discard"],
-            *self.settled(),
-        ])  # fmt: skip
+            *found, *halves["before_discard"], *discard, *halves["after_discard"], *self.settled(),
+        ], discard)  # fmt: skip
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         noted = "note_element(S, X)"
-        grow = [*self.waiting(noted, quote("ADD(S, X)", **holes), **holes), *grow]
-        shrink = [*self.waiting(noted, quote("DISCARD(S, X)", **holes), **holes), *shrink]
+        grow = [*self.waiting(noted, add, **holes), *grow]
+        shrink = [*self.waiting(noted, discard, **holes), *shrink]
         return self._switched_methods(grow, shrink, holes)
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
@@ -893,6 +275,9 @@ class EventRenderer:
         result = self.plan.result_of(query.name)
         return query.aggregate is None and not result.counted and needs_counts(query)
 
+    def set_cost(self) -> str:
+        return event_cost(self.plan, MEMBER, CONTENT)
+
     # -- dicts ------------------------------------------------------------------------------------
 
     def dict_methods(self) -> dict[str, list[ast.stmt]]:
@@ -933,7 +318,8 @@ class EventRenderer:
                     *self._adopted(name(self.value)),
                     *self._run(self._after(items, True, True), replaced_new, True),
                     *self.settled(),
-                ]
+                ],
+                store,
             ),
         ]
         fresh = self.whole(
@@ -944,7 +330,8 @@ class EventRenderer:
                 *self._adopted(name(key), name(self.value)),
                 *run(self._after(everything, True, True), new, True),
                 *self.settled(),
-            ]
+            ],
+            store,
         )
         gone = [
             *quote("OLD = M[K]\nV = MISSING\nK = STORED(M, K)", **holes),
@@ -954,7 +341,8 @@ class EventRenderer:
                     *delete,
                     *run(self._after(everything, False, True), new, True),
                     *self.settled(),
-                ]
+                ],
+                quote("if K in M:\n    DELETE(M, K)", **holes),
             ),
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
@@ -972,12 +360,13 @@ class EventRenderer:
         dependents = [d for r in (MEMBER, CONTENT, COUNT) for d in self.plan.dependents(r)]
         again = [*self.plan.dependents(CONTENT), *self.plan.dependents(COUNT)]
         again.sort(key=lambda d: self.plan.invariants.index(d[0]))
-        names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n")}
+        names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n", "size")}
         source, element = names["s"], names["x"]
         repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}), NO_FIXED)
         guard = self._known_guard(dependents, source)
         holes: Holes = {
             "S": source, "X": element, "AT": names["at"], "C": names["counts"], "N": names["n"],
+            "SIZE": names["size"],
             "INSERT": self.support.list_insert, "POP": self.support.list_pop,
             "KEYABLE": self.support.keyable, "STORED": self.support.stored,
         }  # fmt: skip
@@ -1002,7 +391,8 @@ class EventRenderer:
             "N = C[X]\nif N > 1:\n    ONCE\nelse:\n    SHRINK", ONCE=shrink_once, SHRINK=shrink, **holes
         )
         matters = ast.BoolOp(ast.And(), [guard, quote_expr("KEYABLE(X)", **holes)])
-        change = "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\nC = S._bag_()\nWHOLE"
+        change = "if not MATTERS:\n    S._counts_ = None\n    PLAINLY\n    return\n"
+        change += "C = S._bag_()\nSIZE = len(S)\nWHOLE"
         counted = "try:\n    WORK\nexcept BaseException:\n    S._counts_ = None\n    raise"
         methods = {
             method: [
@@ -1011,7 +401,10 @@ class EventRenderer:
                     change,
                     MATTERS=matters,
                     PLAINLY=plainly,
-                    WHOLE=self.whole(quote(counted, WORK=[*work, *self.settled()], **holes)),
+                    WHOLE=self.whole(
+                        quote(counted, WORK=[*work, *self.settled()], **holes),
+                        quote("if len(S) == SIZE:\n    PLAINLY", PLAINLY=plainly, **holes),
+                    ),
                     **holes,
                 ),
             ]
@@ -1031,318 +424,6 @@ class EventRenderer:
             tests.append(tagged)
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
-    def set_cost(self) -> str:
-        return event_cost(self.plan, MEMBER, CONTENT)
-
-    # -- demand -----------------------------------------------------------------------------------
-
-    def demand_events(self) -> None:
-        for query in self.plan.queries:
-            self._demand_event(query)
-
-    def _demand_event(self, query: RelationalQuery) -> None:
-        relation = Relation(Kind.DEMAND, f"demand_{query.name}")
-        dependents = self.plan.dependents(relation)
-        result = self.plan.result_of(query.name)
-        params = [self.renderer.local(p) for p in query.demand]
-        event = Event(tuple(name(p) for p in params))
-        key = _tuple([name(p) for p in params])
-        demander, releaser = self.demanders[query.name], self.releasers[query.name]
-        empty = quote_expr("{}") if query.rest else self.empty(query, result)
-        evaluate, at_hand = self._evaluated(query, self._after(dependents, True, True), event)
-        shown: list[ast.stmt] = []
-        hidden: list[ast.stmt] = []
-        holes: Holes
-        if query.name in self.visible:
-            holes = {
-                "V": self.visible[query.name], "D": self.dirty[query.name], "R": result.name, "K": key,
-            }  # fmt: skip
-            view = quote_expr("set(R[K])", **holes)
-            if query.aggregate is not None:
-                in_hand = at_hand and form_of(self.plan, query) is not Form.OBJECT
-                local = name(self.answer)
-                view = value_of(self.plan, query, local) if in_hand else self._seen(query, key)
-            shown = [
-                *quote("V[K] = VIEW", VIEW=view, **holes),
-                *self._materialised(query, params, True),
-            ]
-            hidden = [*self._materialised(query, params, False), *quote("D.pop(K, None)\ndel V[K]", **holes)]
-        made: list[ast.stmt] = []
-        if query.fixed and not query.nested:
-            given = [ast.Constant(v) for v in query.fixed]
-            check = ast.Expr(ast.Call(name(self.support.made), list(given), []))
-            made = [ast.If(name(self.support.UNMADE), [check], [])]
-        begin, end = "R[K] = EMPTY", "return R[K]"
-        filled: list[ast.stmt] = []
-        if at_hand and form_of(self.plan, query) is Form.NUMBER:
-            begin, end = "R[K] = A = EMPTY", "return A"
-            filled = quote("R[K] = A", R=result.name, K=key, A=self.answer)
-        elif at_hand:
-            begin, end = "R[K] = A = EMPTY", "return A"
-        holes = {"R": result.name, "K": key, "A": self.answer, "EMPTY": empty}
-        put = [
-            *made,
-            *quote(begin, **holes),
-            *self._adopted(*(name(p) for p in params)),
-            *evaluate,
-            *filled,
-            *shown,
-            *quote(end, **holes),
-        ]
-        cost = event_cost(self.plan, relation)
-        self._define(demander, params, f"Begin to maintain {query.name}{_shown(params)}: {cost}", put)
-        auxiliary = [d for d in dependents if d[0].store is not Store.RESULT]
-        self.releasing = True
-        gone = [
-            *quote("del R[K]", R=result.name, K=key),
-            *hidden,
-            *self._run(self._before(auxiliary, True, True), event, False),
-        ]
-        self.releasing = False
-        self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
-
-    def _evaluated(
-        self, query: RelationalQuery, dependents: list[Dependent], event: Event
-    ) -> tuple[list[ast.stmt], bool]:
-        """Fill an answer that begins to be kept; nobody has seen it, so no change is noted. And whether it is
-        at hand in a local variable, which a part that had to become a function of its own cannot have."""
-        before = len(self.functions)
-        self.demanding, self.at_hand = query.name, not query.rest
-        statements = self._run(dependents, event, True)
-        at_hand = self.at_hand
-        if at_hand and len(self.functions) > before:
-            del self.functions[before:]
-            self.at_hand = at_hand = False
-            statements = self._run(dependents, event, True)
-        self.demanding, self.at_hand = "", False
-        return statements, at_hand
-
-    def _seen(self, query: RelationalQuery, key: ast.expr) -> ast.expr:
-        """What other queries see of an aggregate: its value, or that it has none."""
-        kept = quote_expr("R[K]", R=self.plan.result_of(query.name).name, K=key)
-        if form_of(self.plan, query) is Form.OBJECT:
-            return quote_expr("CURRENT(A)", CURRENT=self.support.current, A=kept)
-        return value_of(self.plan, query, kept)
-
-    def empty(self, query: RelationalQuery, result: Invariant) -> ast.expr:
-        """The answer of no combination at all."""
-        if query.aggregate is not None:
-            form = form_of(self.plan, query)
-            if form is not Form.OBJECT:
-                return quote_expr("0" if form is Form.NUMBER else "{}")
-            made = ast.Call(
-                name(self.support.names[CLASSES[query.aggregate.kind]]),
-                [a.node for a in query.aggregate.arguments], [],
-            )  # fmt: skip
-            if query.aggregate.distinct and query.aggregate.kind not in IDEMPOTENT:
-                made = ast.Call(name(self.support.Distinct), [made], [])
-            return made
-        return quote_expr("{}" if result.counted else "set()")
-
-    def _materialised(self, query: RelationalQuery, params: list[str], add: bool) -> list[ast.stmt]:
-        """An answer that begins or ends to be kept is no event for the queries that use it, which are
-        about to look at it or have done so; only auxiliary values hold what is kept."""
-        kind = Kind.VALUE if query.aggregate is not None else Kind.ANSWER
-        dependents = [
-            d
-            for d in self.plan.dependents(Relation(kind, query.name))
-            if d[0].store in (Store.TAG, Store.INDEX)
-        ]
-        if not dependents:
-            return []
-        order = self._after if add else self._before
-        parts = [name(p) for p in params]
-        value = name(self.value)
-        blocks = self._run(order(dependents, True, True), Event((*parts, value)), add)
-        holes: Holes = {"V": self.visible[query.name], "K": _tuple(list(parts)), "X": self.value}
-        if query.aggregate is not None:
-            return [*quote("X = V[K]", **holes), *blocks]
-        return quote("for X in list(V[K]):\n    BLOCKS", BLOCKS=blocks, **holes)
-
-    def fixing(self) -> dict[str, str]:
-        """The functions that give a fixed set its first elements, where the program makes it; what was kept
-        when the module was loaded before is released."""
-        functions: dict[str, str] = {}
-        for fixed, known in self.fixed.items():
-            release: list[ast.stmt] = []
-            for query in self.plan.queries:
-                if fixed in query.fixed and not query.nested:
-                    call = "F(K)" if len(query.demand) == 1 else "F(*K)"
-                    release += quote(
-                        f"for K in list(R):\n    {call}", R=self.plan.result_of(query.name).name,
-                        K=self.renderer.supply_local("key"), F=self.releasers[query.name],
-                    )  # fmt: skip
-            function = functions[fixed] = self.supply.fresh(f"fix_{fixed}")
-            source = self.renderer.supply_local("s")
-            body = [
-                *release, *self.settled(),
-                *quote(
-                    "X.clear()\nset.update(X, S)\nUNMADE.discard(NAME)\nreturn X", X=known, S=source,
-                    UNMADE=self.support.UNMADE, NAME=ast.Constant(fixed),
-                ),
-            ]  # fmt: skip
-            self._define(function, [source], f"{fixed}, which holds the elements of s to begin with.", body)
-        return functions
-
-    def fixed_sets(self) -> list[ast.stmt]:
-        """The fixed sets, empty until the program makes them, and their classes."""
-        if not self.fixed:
-            return []
-        made: list[ast.stmt] = []
-        for fixed, known in self.fixed.items():
-            made += quote("X = CLASS()", X=known, CLASS=self._class_of(fixed))
-        names = [ast.Constant(fixed) for fixed in self.fixed]
-        made += quote(
-            "UNMADE.update(NAMES)", UNMADE=self.support.UNMADE, NAMES=ast.Tuple([*names], ast.Load())
-        )
-        for fixed, own in self.own_classes.items():
-            made += quote("OWN[X] = CLASS", OWN=self.own_class, X=self.fixed[fixed], CLASS=own)
-        return commented(made, "the sets that are known by name")
-
-    def _class_of(self, fixed: str) -> str:
-        return self.support.PlainSet if fixed in self.plain_sets else self.support.Set
-
-    # -- nested queries ---------------------------------------------------------------------------
-
-    def settling(self) -> None:
-        """Pass the changes of nested answers on, innermost first; then release what nobody needs."""
-        if not self.nested:
-            return
-        body: list[ast.stmt] = []
-        for query in self.nested:
-            body += self._settle_query(query)
-        done: list[ast.stmt] = []
-        for query in reversed(self.nested):
-            done += self._release_unneeded(query)
-        body += done
-        self._define(self.settle, [], "Make every outer query see what its nested queries answer now.", body)
-
-    def settled(self) -> list[ast.stmt]:
-        """What ends every update."""
-        if not self.nested:
-            return []
-        waiting: list[ast.expr] = [name(n) for n in (*self.dirty.values(), *self.unneeded.values())]
-        test = waiting[0] if len(waiting) == 1 else ast.BoolOp(ast.Or(), waiting)
-        return quote("if WAITING:\n    SETTLE()", WAITING=test, SETTLE=self.settle)
-
-    def _settle_query(self, query: RelationalQuery) -> list[ast.stmt]:
-        result = self.plan.result_of(query.name)
-        params = [self.renderer.supply_local(f"p{i + 1}") for i in range(len(query.demand))]
-        key = self.renderer.supply_local("key")
-        kind = Kind.VALUE if query.aggregate is not None else Kind.ANSWER
-        dependents = self.plan.dependents(Relation(kind, query.name))
-        unpack: list[ast.stmt] = []
-        if params:
-            target = _tuple([ast.Name(p, ast.Store()) for p in params])
-            unpack = [ast.Assign([target], name(key), lineno=0)]
-        parts = tuple(name(p) for p in params)
-        holes: Holes = {
-            "D": self.dirty[query.name], "V": self.visible[query.name], "R": result.name, "K": key,
-            "OLD": self.old, "NEW": self.value, "CURRENT": self.support.current, "UNPACK": unpack,
-            "CHANGED": self.support.changed, "E": self.value,
-            "ES": self.renderer.supply_local("elements_changed"),
-        }  # fmt: skip
-        old, new = Event((*parts, name(self.old))), Event((*parts, name(self.value)))
-        if query.aggregate is not None:
-            is_other = "CHANGED(OLD, NEW)" if form_of(self.plan, query) is Form.OBJECT else "OLD != NEW"
-            if all(self._only_tests(query, d) for d in dependents):
-                turn = Event((*parts, name(self.old)), after=name(self.value))
-                lose, gain = self._turn(dependents, turn), []
-            else:
-                lose = self._run(self._before(dependents, True, True), old, False)
-                gain = self._run(self._after(dependents, True, True), new, True)
-            return quote(
-                "while D:\n    K = D.popitem()[0]\n    OLD = V[K]\n    NEW = SEEN\n"
-                f"    if {is_other}:\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
-                LOSE=lose, GAIN=gain, SEEN=self._seen(query, name(key)), **holes,
-            )  # fmt: skip
-        event = Event((*parts, name(self.value)))
-        return quote(
-            "while D:\n    K, ES = D.popitem()\n    UNPACK\n    for E in ES:\n"
-            "        if E in R[K]:\n"
-            "            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"
-            "        elif E in V[K]:\n            LOSE\n            V[K].discard(E)",
-            LOSE=self._run(self._before(dependents, True, True), event, False),
-            GAIN=self._run(self._after(dependents, True, True), event, True), **holes,
-        )  # fmt: skip
-
-    def _only_tests(self, query: RelationalQuery, dependent: Dependent) -> bool:
-        """Does a value of a nested query decide one condition of an answer, and nothing else about it?"""
-        invariant, block = dependent
-        value = invariant.clauses[block.clause].args[-1]
-        assert invariant.result is not None or invariant.store is not Store.RESULT
-        return (
-            invariant.store is Store.RESULT
-            and sum(c.relation == Relation(Kind.VALUE, query.name) for c in invariant.clauses) == 1
-            and sum(value in c.args for c in invariant.clauses) == 1
-            and sum(value in test.names for test in invariant.tests) == 1
-            and value not in invariant.head
-            and invariant.result is not None
-            and value not in invariant.result.names
-            and not _watches(dependent)
-        )
-
-    def _turn(self, dependents: list[Dependent], event: Event) -> list[ast.stmt]:
-        """A value becomes another one: what a condition now says otherwise comes or goes, nothing else."""
-        found: list[ast.stmt] = []
-        for invariant, block in self._before(dependents, True, True):
-
-            def change(scope: Scope, invariant: Invariant = invariant) -> list[ast.stmt]:
-                return quote(
-                    "if NOW:\n    COME\nelse:\n    GO", NOW=self.renderer.supply_local("now_ok"),
-                    COME=self._change(invariant, scope, True), GO=self._change(invariant, scope, False),
-                )  # fmt: skip
-
-            body = self.renderer.block(invariant, block, event, change)
-            cost, clause = block.covers.best.cost, invariant.clauses[block.clause]
-            shown = ", ".join(clause.args)
-            found += commented(body, f"{invariant.name} for {clause.relation} := ({shown}): O({cost})")
-        return found
-
-    def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:
-        key = self.renderer.supply_local("key")
-        tests: list[ast.expr] = [
-            quote_expr("K not in M", K=key, M=i.name) for i in self.plan.needs_of(query.name)
-        ]  # fmt: skip
-        if query.name in self.asked:
-            tests.append(quote_expr("K not in M", K=key, M=self.asked[query.name]))
-        tests.append(quote_expr("K in R", K=key, R=self.plan.result_of(query.name).name))
-        call = "F(K)" if len(query.demand) == 1 else "F(*K)"
-        return quote(
-            f"while U:\n    K = U.popitem()[0]\n    if TEST:\n        {call}",
-            U=self.unneeded[query.name], K=key, TEST=ast.BoolOp(ast.And(), tests),
-            F=self.releasers[query.name],
-        )  # fmt: skip
-
-    def _define(self, function: str, params: list[str], doc: str, body: list[ast.stmt]) -> None:
-        arguments = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
-        docstring = ast.Expr(ast.Constant(doc))
-        self.functions.append(ast.FunctionDef(function, arguments, [docstring, *(body or [ast.Pass()])], []))
-
-
-INLINED = 200  # statements; what is longer stands once, in a function
-BAGS = ("len", "sum", "mean", "any", "all", "exists", "value")  # need no keys where they take a bag
-IDEMPOTENT = (
-    "min",
-    "max",
-    "any",
-    "all",
-    "exists",
-    "set",
-    "dict",
-)  # a set and a bag of the same elements give the same
-
-
-def _is_fallible(query: RelationalQuery) -> bool:
-    """May the value of a nested aggregate be missing? What cannot be added or compared has no sum."""
-    aggregate = query.aggregate
-    return aggregate is not None and aggregate.kind in ("mean", "value", "min", "max", "sum", "smallest")
-
-
-def _watches(dependent: Dependent) -> bool:
-    invariant, block = dependent
-    return invariant.clauses[block.clause].watch
-
 
 def _size(statements: list[ast.stmt]) -> int:
     return sum(isinstance(node, ast.stmt) for s in statements for node in ast.walk(s))
@@ -1355,18 +436,3 @@ def _branch(test: ast.expr, yes: list[ast.stmt], no: list[ast.stmt]) -> list[ast
     if not yes:
         return [ast.If(ast.UnaryOp(ast.Not(), test), no, [])]
     return [ast.If(test, yes, no)]
-
-
-def _replace(statement: ast.stmt, identifier: str, value: ast.expr) -> ast.stmt:
-    """`statement` with a name replaced by an expression."""
-    result = fill(statement, {identifier: value})
-    assert isinstance(result, ast.stmt)
-    return result
-
-
-def _tuple(parts: list[ast.expr]) -> ast.expr:
-    return parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
-
-
-def _shown(params: list[str]) -> str:
-    return f"({', '.join(params)})"

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
 
 from incoq.evaluate.statistics import Estimate, Fit, Statistics
 
@@ -75,10 +77,9 @@ class Growth:
         if fit is None:
             return Finding(f"{self.series}: fewer than three sizes", UNDECIDED, rests)
         if math.isnan(fit.exponent):
-            return Finding(f"{self.series}: not above zero at every size", UNDECIDED, rests)
-        shown = (
-            f"{self.series}: exponent {fit.exponent:.2f} ± {_number(fit.half_width)}, claimed {self.order}"
-        )
+            return Finding(f"{self.series}: not above zero", UNDECIDED, rests)
+        kind = "exponent" if fit.scale > 0 or fit.exponent == 0 else "exponent of a weighted line"
+        shown = f"{self.series}: {kind} {fit.exponent:.2f} ± {_number(fit.half_width)}, claimed {self.order}"
         return Finding(shown, order_holds(self.order, fit.exponent, fit.half_width), rests)
 
 
@@ -104,12 +105,12 @@ class Trend:
 
 @dataclass(frozen=True)
 class Less:
-    """One version needs at most `ratio` of another: at the largest size of both, or at the one given."""
+    """One version needs at most `ratio` of another: at the largest size of both, or at this share of it."""
 
     series: Series
     than: str
     ratio: float
-    at: int | str = "largest"
+    at: float | Literal["smallest"] = 1.0
 
     def check(self, statistics: Statistics) -> Finding:
         other = Series(self.series.experiment, self.than, self.series.part, self.series.measure)
@@ -118,14 +119,11 @@ class Less:
         common = sorted(mine.keys() & theirs.keys())
         if not common:
             return Finding(f"{self.series}: no samples to compare with {self.than}", UNMEASURED, rests)
-        sized = {"largest": common[-1], "smallest": common[0]}
-        size = (
-            sized[self.at] if isinstance(self.at, str) else min(common, key=lambda n: abs(n - int(self.at)))
-        )
+        wanted = common[0] if self.at == "smallest" else self.at * common[-1]
+        size = min(common, key=lambda n: abs(n - wanted))
         if theirs[size].value <= 0:
             return Finding(f"{self.series}: nothing to compare with", UNDECIDED, rests)
-        ratio = mine[size].value / theirs[size].value
-        error = ratio * math.hypot(_relative(mine[size]), _relative(theirs[size]))
+        ratio, error = _ratio(mine[size], theirs[size])
         verdict = HOLDS if ratio <= self.ratio else FAILS
         if abs(ratio - self.ratio) < error:
             verdict = UNDECIDED
@@ -166,18 +164,25 @@ class Advantages:
     than: str
 
     def check(self, statistics: Statistics) -> Finding:
+        rests = "; ".join(s.rows(statistics) for s in self.series)
         ratios = []
         for one in self.series:
             other = Series(one.experiment, self.than, one.part, one.measure)
-            mine, theirs = ({e.size: e.value for e in s.of(statistics)} for s in (one, other))
+            mine, theirs = ({e.size: e for e in s.of(statistics)} for s in (one, other))
             common = mine.keys() & theirs.keys()
-            if not common or mine[max(common)] <= 0:
-                return Finding("no samples", UNMEASURED, "; ".join(s.rows(statistics) for s in self.series))
-            ratios.append(theirs[max(common)] / mine[max(common)])
+            if not common or mine[max(common)].value <= 0:
+                return Finding("no samples", UNMEASURED, rests)
+            ratios.append(_ratio(theirs[max(common)], mine[max(common)]))
         pairs = zip(self.series, ratios, strict=True)
-        shown = ", ".join(f"{s.experiment}: {self.than} {ratio:.1f} times as long" for s, ratio in pairs)
-        rests = "; ".join(s.rows(statistics) for s in self.series)
-        return Finding(shown, HOLDS if ratios == sorted(ratios) else FAILS, rests)
+        shown = ", ".join(
+            f"{s.experiment}: {self.than} {ratio:.1f} ± {_number(error)} times as long"
+            for s, (ratio, error) in pairs
+        )
+        verdicts = [
+            UNDECIDED if abs(more - less) < math.hypot(off, width) else HOLDS if more > less else FAILS
+            for (less, off), (more, width) in pairwise(ratios)
+        ]
+        return Finding(shown, combined(verdicts), rests)
 
 
 Check = Growth | Trend | Less | Outgrown | Advantages
@@ -215,6 +220,12 @@ def order_holds(order: int, exponent: float, half_width: float) -> str:
     if distance <= _NEAR and half_width <= _WIDE:
         return HOLDS
     return FAILS if distance - half_width > _NEAR else UNDECIDED
+
+
+def _ratio(one: Estimate, other: Estimate) -> tuple[float, float]:
+    """How many times one is the other, and the uncertainty of that."""
+    ratio = one.value / other.value
+    return ratio, abs(ratio) * math.hypot(_relative(one), _relative(other))
 
 
 def _relative(estimate: Estimate) -> float:

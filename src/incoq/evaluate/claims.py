@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from incoq.evaluate.checks import (
     FAILS,
     QUERY,
+    UNDECIDED,
     Advantages,
     Check,
     Finding,
@@ -34,6 +35,8 @@ class Claim:
     text: str
     source: str
     checks: tuple[Check, ...]
+    reason: str = ""
+    """Why it is not found here, for a reader of a verdict other than that it holds."""
 
     @property
     def experiments(self) -> frozenset[str]:
@@ -50,6 +53,11 @@ class Verdict:
     @property
     def verdict(self) -> str:
         return combined([finding.verdict for finding in self.findings])
+
+    @property
+    def reason(self) -> str:
+        """Why the claim is not found to hold; nothing when it is, or when nobody looked."""
+        return self.claim.reason if self.verdict in (FAILS, UNDECIDED) else ""
 
 
 def _time(experiment: str, mode: str, part: str = ALL) -> Series:
@@ -113,12 +121,12 @@ CLAIMS: tuple[Claim, ...] = (
                     "Section 7, Zipf"),
     Claim("Filtering gains obviously when less than 10% are demanded", _DEMAND, (
         Less(_time("running-demand", "filtered"), "incremental", 0.9, "smallest"),
-        Less(_time("running-demand", "filtered"), "incremental", 0.9, 500),
+        Less(_time("running-demand", "filtered"), "incremental", 0.9, 0.05),
         Less(_space("running-demand", "filtered"), "incremental", 0.5, "smallest"),
-        Less(_space("running-demand", "filtered"), "incremental", 0.5, 500))),
+        Less(_space("running-demand", "filtered"), "incremental", 0.5, 0.05))),
     Claim("The gain is small or negative when more than 50% are demanded", _DEMAND, (
-        Less(_time("running-demand", "incremental"), "filtered", 1.1, 5000),
-        Less(_time("running-demand", "incremental"), "filtered", 1.1, "largest"))),
+        Less(_time("running-demand", "incremental"), "filtered", 1.1, 0.5),
+        Less(_time("running-demand", "incremental"), "filtered", 1.1))),
     Claim("Time and space of the filtered program rise with the demand set", _DEMAND, (
         Trend(_time("running-demand", "filtered"), True), Trend(_loops("running-demand", "filtered"), True),
         Trend(_space("running-demand", "filtered"), True))),
@@ -131,7 +139,7 @@ CLAIMS: tuple[Claim, ...] = (
         Trend(_time("jql-ratio", "original"), True), Trend(_time("jql-ratio", "incremental"), False),
         Trend(_time("jql-ratio", "filtered"), False))),
     Claim("The incremental program outperforms all others, the filtered one too", _JQL_SOURCE, tuple(
-        Less(_time("jql-ratio", "incremental"), than, 1.0, 50) for than in ("original", "filtered", "jql"))),
+        Less(_time("jql-ratio", "incremental"), than, 1.0, 0.5) for than in ("original", "filtered", "jql"))),
     Claim("With growing collections the time of an operation stays constant, for all three benchmarks",
           _JQL_SOURCE, tuple(check for name in _JQL for check in _constant(name, _COMPILED))),
     Claim("JQL's time rises with the collections, for the two benchmarks that join (JQL emulated)",

@@ -201,6 +201,7 @@ def _write(
     """Compute everything from the rows, and write it down."""
     if not evaluation.rows():
         raise click.UsageError(f"{evaluation.place} has no samples yet")
+    from incoq.evaluate.catalogue import CUT
     from incoq.evaluate.claims import CLAIMS, judge, speaking_against
     from incoq.evaluate.report import Report, html, markdown, put_into, summary
     from incoq.evaluate.statistics import compute
@@ -215,10 +216,10 @@ def _write(
     judged = judge([claim for claim in CLAIMS if claim.experiments <= names], statistics)
     report = Report(
         evaluation.experiments, statistics, (*judged, *verdicts(figures)),
-        tuple(beside_the_papers(figures)), _left_out(evaluation, finished),
+        tuple(beside_the_papers(figures)), _left_out(evaluation, finished), CUT,
         (*_facts(evaluation), ("statistics", engine)), _command(evaluation),
     )  # fmt: skip
-    for line in report.left_out:
+    for line in (*report.left_out, report.less):
         click.echo(line)
     pages = {"report.html": html(report), "report.md": markdown(report), "summary.md": summary(report)}
     for name, text in pages.items():
@@ -241,7 +242,7 @@ def _write(
 
 
 def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
-    from incoq.evaluate.catalogue import CUT, EXPERIMENTS
+    from incoq.evaluate.catalogue import EXPERIMENTS
     from incoq.evaluate.peers import PEERS, is_installed
 
     lines = []
@@ -263,7 +264,7 @@ def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
     missing = [PEERS[mode] for mode in PEERS if not is_installed(mode)]
     if missing:
         lines.append(f"Peers that are not installed here: {', '.join(missing)} (pip install 'incoq[peers]').")
-    return (*lines, f"Less than the published settings: {'; '.join(CUT)}.")
+    return tuple(lines)
 
 
 def _facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:

@@ -22,11 +22,12 @@ from typing import Any
 from incoq.evaluate.drivers import DRIVERS
 from incoq.evaluate.experiments import SEED, Experiment
 from incoq.evaluate.peers import THREADED, is_installed
-from incoq.evaluate.rows import Key, Row, append, read_rows
+from incoq.evaluate.rows import SPREAD, Key, Row, append, read_rows
 from incoq.evaluate.sampler import Sampler, sampler
 from incoq.evaluate.workloads import generate, place_of
 
 LIMIT = 10.0  # seconds of CPU time of one run, after which it is stopped
+LEAST = 0.02  # seconds that a loop is timed at least, if need be by preparing and timing it again
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Protocol:
 
     least: int
     most: int
-    spread: float = 0.1
+    spread: float = SPREAD
 
     def __str__(self) -> str:
         if self.least == self.most:
@@ -52,9 +53,9 @@ class Protocol:
         return statistics.stdev(seconds) < self.spread * statistics.mean(seconds)
 
 
-QUICK, FULL = Protocol(2, 2), Protocol(10, 50)
+QUICK, FULL = Protocol(2, 2), Protocol(10, 30)
 FEW = 3  # runs of what cannot be forked, each of which loads its data anew
-MORE = 5  # runs at a time, of a point whose runs differ too much
+MORE = 10  # runs at a time, of a point whose runs differ too much
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,11 @@ class Evaluation:
         return {name: place_of(self.place / "workloads", name, table) for name, table in tables.items()}
 
     def points(self) -> Iterator[tuple[Experiment, str, int]]:
+        """All points; the versions that are compared at a size come one after another."""
         for experiment in self.experiments:
-            for mode in experiment.modes:
-                if is_installed(mode):
-                    for size in experiment.sizes(mode, self.quick):
+            for size in experiment.plan(self.quick).sizes:
+                for mode in experiment.modes:
+                    if is_installed(mode) and size in experiment.sizes(mode, self.quick):
                         yield experiment, mode, size
 
     def runs(self, mode: str) -> Protocol:
@@ -137,8 +139,8 @@ class Evaluation:
                 jobs.append(Job(experiment, mode, size, tuple((part, 0) for part in experiment.parts)))
             runs = tuple(
                 (part, number)
-                for part in experiment.parts
-                for number in self._missing(mode, [row for row in here if row.part == part], experiment)
+                for number in self._missing(mode, here, experiment)
+                for part in experiment.parts  # in turns: their difference is that of neighbours
             )
             if mode in THREADED:
                 jobs += [Job(experiment, mode, size, (run,)) for run in runs]
@@ -151,12 +153,15 @@ class Evaluation:
         )
 
     def _missing(self, mode: str, here: Sequence[Row], experiment: Experiment) -> Iterator[int]:
-        """The numbers of the next runs of a part."""
+        """The numbers of the next runs: all parts are run when one of them needs it."""
         protocol = self.runs(mode)
-        seconds = [row.seconds for row in here if row.seconds is not None]
-        if protocol.is_enough(seconds):
+        parts = [
+            [row.seconds / row.repeats for row in here if row.part == part and row.seconds is not None]
+            for part in experiment.parts
+        ]
+        if all(protocol.is_enough(seconds) for seconds in parts):
             return
-        more = protocol.least - len(seconds)
+        more = protocol.least - min(map(len, parts))
         together = min(more, experiment.plan(self.quick).together) if more > 0 else MORE
         free = (n for n in range(1, protocol.most + 1) if n not in {row.run for row in here})
         yield from (number for number, _ in zip(free, range(together), strict=False))
@@ -232,6 +237,7 @@ def take(evaluation: Evaluation, job: Job, server: Sampler) -> list[Row]:
         "options": dict(point.options), "counted": job.counted, "runs": job.runs, "limit": LIMIT,
         "data": {name: str(place) for name, place in evaluation.data(experiment, job.size).items()},
         "programs": str(evaluation.programs), "forked": job.mode not in THREADED,
+        "least": 0.0 if job.counted or job.mode in THREADED else LEAST,
     }  # fmt: skip
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     rows = []
@@ -258,6 +264,7 @@ def take(evaluation: Evaluation, job: Job, server: Sampler) -> list[Row]:
                 platform.python_version(),
                 _version(),
                 started,
+                found.get("repeats", 1),
             )
         )
     return rows

@@ -14,8 +14,9 @@ from incoq.evaluate.checks import FAILS, HOLDS, UNDECIDED, UNMEASURED
 from incoq.evaluate.claims import Verdict
 from incoq.evaluate.drivers import ALL, DRIVERS
 from incoq.evaluate.experiments import Experiment
+from incoq.evaluate.rows import SPREAD
 from incoq.evaluate.statistics import MEASURES, Fit, Statistics
-from incoq.evaluate.tables import THREADED_NOTE, complexities, peers, shown
+from incoq.evaluate.tables import THREADED_NOTE, complexities, peers, shown, spread
 from incoq.evaluate.transformation import Transformed
 from incoq.evaluate.versions import LABELS
 from incoq.pages import render
@@ -26,24 +27,31 @@ PARTS = {
     "follows": "exchanges of followers",
 }  # fmt: skip
 VERDICTS = (HOLDS, FAILS, UNDECIDED, UNMEASURED)
+_PLURAL = {HOLDS: "hold", FAILS: "do not hold", UNDECIDED: UNDECIDED, UNMEASURED: UNMEASURED}
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that is shown; `left_out` says what this run did not do, `facts` how it was done."""
+    """All that is shown; `left_out` is what this run did not do, `cut` what no run does, `facts` how."""
 
     experiments: tuple[Experiment, ...]
     statistics: Statistics
     verdicts: tuple[Verdict, ...]
     transformed: tuple[Transformed, ...]
     left_out: tuple[str, ...]
+    cut: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     command: str
+
+    @property
+    def less(self) -> str:
+        return f"Less than the published settings: {'; '.join(self.cut)}."
 
     def tally(self) -> str:
         """How many claims hold, and how many do not."""
         counts = {v: sum(verdict.verdict == v for verdict in self.verdicts) for v in VERDICTS}
-        return f"{len(self.verdicts)} claims: " + ", ".join(f"{n} {v}" for v, n in counts.items() if n)
+        found = ", ".join(f"{n} {_PLURAL[v] if n > 1 else v}" for v, n in counts.items() if n)
+        return f"{len(self.verdicts)} claims: {found}"
 
 
 def html(report: Report) -> str:
@@ -53,6 +61,7 @@ def html(report: Report) -> str:
         statistics=report.statistics,
         tally=report.tally(),
         left_out=report.left_out,
+        cut=report.cut,
         verdicts=report.verdicts,
         complexities=complexities(report.statistics),
         transformed=[
@@ -62,6 +71,8 @@ def html(report: Report) -> str:
         peers=peers(report.experiments, report.statistics),
         threaded=THREADED_NOTE,
         experiments=[_shown(experiment, report.statistics) for experiment in report.experiments],
+        spread=spread(report.statistics, SPREAD),
+        allowed=f"{SPREAD:.0%}",
         facts=report.facts,
         command=report.command,
     )
@@ -70,13 +81,15 @@ def html(report: Report) -> str:
 def markdown(report: Report) -> str:
     """The claims, the tables, and the figures of each experiment."""
     lines = ["# The paper's evaluation, measured here", "", report.tally() + ".", ""]
-    lines += [f"> {line}\n" for line in report.left_out]
+    lines += [f"> {line}\n" for line in (*report.left_out, report.less)]
     lines += [f"- {name}: {value}" for name, value in report.facts]
+    lines.append(f"- standard deviation below {SPREAD:.0%} of the mean: {spread(report.statistics, SPREAD)}")
     lines += ["", "## Claims", ""]
     head = ("claim", "where", "measured", "verdict", "rests on")
     rows = []
     for verdict in report.verdicts:
         measured = "<br>".join(f"{f.measured}: {f.verdict}" for f in verdict.findings)
+        measured += f"<br>*{verdict.reason}*" if verdict.reason else ""
         rests = "<br>".join(dict.fromkeys(f.rests_on for f in verdict.findings))
         rows.append((verdict.claim.text, verdict.claim.source, measured, verdict.verdict, rests))
     lines += _table(head, rows)
@@ -103,7 +116,10 @@ def summary(report: Report) -> str:
         f"{report.tally()}. {report.statistics.samples:,} samples, {measured.get('machine', '')}, "
         f"Python {measured.get('Python', '')}." + (" The run was cut short before the rest." if cut else ""),
         "",
-        *_table(("claim of the paper", "verdict"), [(v.claim.text, v.verdict) for v in report.verdicts]),
+        *_table(
+            ("claim of the paper", "verdict"),
+            [(v.claim.text, f"{v.verdict}: {v.reason}" if v.reason else v.verdict) for v in report.verdicts],
+        ),
     ]
     for variant in peers(report.experiments, report.statistics):
         lines += [
@@ -216,7 +232,7 @@ def _chart(
 def _curve(fit: Fit | None, logarithmic: bool) -> Any:
     if fit is None or math.isnan(fit.exponent):
         return None
-    if logarithmic:
+    if logarithmic and fit.scale > 0:
         return lambda x: fit.scale * x**fit.exponent
     return lambda x: fit.intercept + fit.slope * x
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 Key = tuple[str, str, str, int, int]
 STOPPED = "stopped at the limit"  # how the failure of a run begins that took too long
+SPREAD = 0.1  # of their mean: what the standard deviation of the runs of a point should stay below
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Row:
     seconds: float | None
     """CPU time of the timed loop."""
     operations: int
-    """How many steps the timed loop made."""
+    """How many steps the timed loop makes."""
     iterations: int | None
     """How often the body of a loop was entered, in the program and in its maintenance."""
     space: int | None
@@ -41,6 +42,8 @@ class Row:
     version: str
     started: str
     """When its preparation began; runs with the same start were forked from one prepared process."""
+    repeats: int = 1
+    """How often the loop was timed, prepared anew each time, because one was too short; `seconds` is all."""
 
     @property
     def key(self) -> Key:

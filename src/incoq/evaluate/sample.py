@@ -6,7 +6,8 @@ A server, which has only imported what is needed and compiles each version once,
 job. That one reads the data, loads the version and performs the first demand; then it forks a process for
 each run, which makes its memory its own before its clock starts, so that no run pays for pages that it
 shares with the others. Every run is a process of its own in the same state; the clock is CPU time, and the
-garbage collector is off. A counted run puts a counter into every loop instead, and its time means nothing.
+garbage collector is off. A loop too short for the clock is prepared and timed again until it was long enough.
+A counted run puts a counter into every loop instead, and its time means nothing.
 What starts threads cannot be forked: its job has one run, performed in the process of the job.
 """
 
@@ -27,13 +28,14 @@ from pathlib import Path
 from typing import Any
 
 from incoq.errors import CompileError
-from incoq.evaluate.drivers import DRIVERS, LIMITED, Point, Prepared
+from incoq.evaluate.drivers import DRIVERS, LIMITED, Data, Point, Prepared
 from incoq.evaluate.rows import STOPPED
-from incoq.evaluate.versions import COLLECTING, Version, load, text_of
-from incoq.evaluate.workloads import read
+from incoq.evaluate.versions import COLLECTING, Version, code_of, is_program, load
+from incoq.evaluate.workloads import preload, read
 
 _POPULATE_WRITE = 23  # Linux, madvise: make the pages of an area present and writable
 _TICKS = os.sysconf("SC_CLK_TCK")
+_REPEATING = 0.5  # seconds that the preparation of a short loop may take in all
 
 
 def serve() -> None:
@@ -41,6 +43,7 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
+    preload()
 
     def say(found: dict[str, Any]) -> None:
         answers.write(json.dumps(found) + "\n")
@@ -48,9 +51,10 @@ def serve() -> None:
 
     for line in sys.stdin:
         job = json.loads(line)
-        if job["forked"]:
+        mode = job["mode"].removesuffix(COLLECTING)
+        if job["forked"] and is_program(mode):
             with contextlib.suppress(CompileError):  # the process of the job meets it again, and reports it
-                text_of(Path(job["programs"]), DRIVERS[job["driver"]].program, job["mode"])
+                code_of(Path(job["programs"]), DRIVERS[job["driver"]].program, mode, job["counted"])
         worker = os.fork()
         if worker == 0:
             _work(job, say)
@@ -63,7 +67,9 @@ def _work(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
     gc.disable()
     start = time.monotonic()
     try:
-        version, prepared, resident = _prepare(job)
+        data, resident = _read(job)  # the data stay, so that what the version adds can be told
+        version, prepared = _ready(job, data)
+        gc.collect()
     except BaseException as error:  # whatever it was, it is the result of this job
         say({"part": "", "run": 0, "failure": f"{type(error).__name__}: {error}"})
         return
@@ -71,33 +77,36 @@ def _work(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
     for part, run in job["runs"]:
         start = time.monotonic()
         if job["forked"]:
-            found = _in_child(job, version, prepared, part, resident)
+            found = _in_child(job, data, version, prepared, part, resident)
         else:
-            found = _measured(job, version, prepared, part, resident)
+            found = _measured(job, data, version, prepared, part, resident)
         wall = time.monotonic() - start + share
         say({"part": part, "run": run, "wall": wall, **found})
         if found["failure"]:
             return
 
 
-def _prepare(job: dict[str, Any]) -> tuple[Version, Prepared, int]:
-    driver = DRIVERS[job["driver"]]
-    point = Point(job["size"], job["operations"], job["options"])
+def _read(job: dict[str, Any]) -> tuple[Data, int]:
+    """The workload, and the memory of a process that holds it."""
     data = {name: read(Path(place)) for name, place in job["data"].items()}
-    for name in LIMITED & data.keys() if point.operations else ():
-        data[name] = {column: values[: point.operations] for column, values in data[name].items()}
+    for name in LIMITED & data.keys() if job["operations"] else ():
+        data[name] = {column: values[: job["operations"]] for column, values in data[name].items()}
     gc.collect()
     with contextlib.suppress(AttributeError):  # of glibc only: what reading left over counts for no version
         ctypes.CDLL(None).malloc_trim(0)
-    resident = _resident()
+    return data, _resident()
+
+
+def _ready(job: dict[str, Any], data: Data) -> tuple[Version, Prepared]:
+    """A fresh version before its clock starts."""
+    driver = DRIVERS[job["driver"]]
     version = load(Path(job["programs"]), driver.program, job["mode"], job["counted"])
-    prepared = driver.prepare(version.module, data, point)
-    gc.collect()
-    return version, prepared, resident
+    point = Point(job["size"], job["operations"], job["options"])
+    return version, driver.prepare(version.module, data, point)
 
 
 def _in_child(
-    job: dict[str, Any], version: Version, prepared: Prepared, part: str, resident: int
+    job: dict[str, Any], data: Data, version: Version, prepared: Prepared, part: str, resident: int
 ) -> dict[str, Any]:
     """Fork a run, and stop it at the limit of its CPU time."""
     readable, writable = os.pipe()
@@ -106,7 +115,7 @@ def _in_child(
         os.close(readable)
         try:
             _own_memory()
-            found = _measured(job, version, prepared, part, resident)
+            found = _measured(job, data, version, prepared, part, resident)
         except BaseException as error:
             found = {"failure": f"{type(error).__name__}: {error}"}
         with os.fdopen(writable, "w") as out:
@@ -128,20 +137,19 @@ def _in_child(
 
 
 def _measured(
-    job: dict[str, Any], version: Version, prepared: Prepared, part: str, resident: int
+    job: dict[str, Any], data: Data, version: Version, prepared: Prepared, part: str, resident: int
 ) -> dict[str, Any]:
     """What a run took; `iterations` only of a counted one, `seconds` only of another."""
-    run = prepared.parts[part]
     if version.tally is not None:
         version.tally.total = 0
-    if job["mode"].endswith(COLLECTING):
-        gc.enable()
-    start = time.process_time_ns()
-    run()
-    taken = time.process_time_ns() - start
-    gc.disable()
+    taken = _taken(job, prepared.parts[part])
     iterations = None if version.tally is None else version.tally.total
-    memory, space = _resident() - resident, version.extra_space()
+    memory, repeats, begun = _resident() - resident, 1, time.process_time()
+    while taken < job["least"] * 1e9 and time.process_time() - begun < _REPEATING:
+        version, prepared = _ready(job, data)
+        taken += _taken(job, prepared.parts[part])
+        repeats += 1
+    space = version.extra_space()
     answers = hashlib.sha256(json.dumps(prepared.answers()).encode()).hexdigest()[:16]
     return {
         "seconds": None if job["counted"] else taken / 1e9,
@@ -150,7 +158,19 @@ def _measured(
         "memory": memory,
         "answers": answers,
         "failure": "",
+        "repeats": repeats,
     }
+
+
+def _taken(job: dict[str, Any], run: Callable[[], object]) -> int:
+    """The nanoseconds of CPU time of a loop."""
+    if job["mode"].endswith(COLLECTING):
+        gc.enable()
+    start = time.process_time_ns()
+    run()
+    taken = time.process_time_ns() - start
+    gc.disable()
+    return taken
 
 
 def _own_memory() -> None:

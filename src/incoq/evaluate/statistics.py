@@ -4,9 +4,13 @@ Before:    ("running-size", "original", "all", 2000, run 3, 0.041 s, …), …
 After:     Estimate("running-size", "original", "query", "time", 2000, 1.7 µs ± 0.1, 10 runs), …
            Fit("running-size", "original", "query", "time", exponent 0.97 ± 0.05, 10 sizes), …
 
-The time of queries alone is that of the loop with queries less that of the same loop without. The exponent
+The time of queries alone is that of the loop with queries less that of the same loop without, run by run: the
+two of a run are neighbours in time. Space is that after the counted run, where all versions are in the same
+state. The exponent
 is the slope of the logarithm of the means over the logarithm of the size, by least squares, with its 95%
 confidence interval by Student's distribution, whose degrees of freedom are the number of sizes less two.
+A difference of times may be below zero at some size, by chance, and has no logarithm there. Then the exponent
+is that of a straight line through all differences, each weighted by its certainty, at their weighted mean.
 """
 
 from __future__ import annotations
@@ -61,6 +65,7 @@ class Fit:
     half_width: float
     """Of the 95% confidence interval of the exponent."""
     scale: float
+    """Zero when the exponent is that of a weighted straight line."""
     intercept: float
     slope: float
     slope_half_width: float
@@ -105,23 +110,26 @@ class Statistics:
 
 _POINTS = """
 SELECT experiment, mode, part, size,
-       avg(seconds / operations) * 1e6 AS time,
-       stddev_samp(seconds / operations) * 1e6 AS deviation,
+       avg(seconds / operations / repeats) * 1e6 AS time,
+       stddev_samp(seconds / operations / repeats) * 1e6 AS deviation,
        count(seconds) AS runs,
        max(iterations / operations) AS iterations,
-       max(space) AS space,
+       coalesce(max(CASE WHEN run = 0 THEN space END), max(space)) AS space,
        avg(CASE WHEN run > 0 THEN memory END) / 1048576 AS memory
 FROM evaluated_samples WHERE failure = '' GROUP BY experiment, mode, part, size
 """
 
 _WITH_QUERIES_ALONE = """
 SELECT * FROM evaluated_points UNION ALL
-SELECT a.experiment, a.mode, 'query' AS part, a.size, a.time - u.time AS time,
-       sqrt(a.deviation * a.deviation + u.deviation * u.deviation) AS deviation,
-       least(a.runs, u.runs) AS runs, a.iterations - u.iterations AS iterations, NULL AS space, NULL AS memory
-FROM evaluated_points a JOIN evaluated_points u
-ON a.experiment = u.experiment AND a.mode = u.mode AND a.size = u.size
-WHERE a.part = 'all' AND u.part = 'updates'
+SELECT experiment, mode, 'query' AS part, size, avg(time) AS time, stddev_samp(time) AS deviation,
+       count(time) AS runs, max(iterations) AS iterations, NULL AS space, NULL AS memory
+FROM (SELECT a.experiment, a.mode, a.size,
+             (a.seconds / a.operations / a.repeats - u.seconds / u.operations / u.repeats) * 1e6 AS time,
+             a.iterations / a.operations - u.iterations / u.operations AS iterations
+      FROM evaluated_samples a JOIN evaluated_samples u
+      ON a.experiment = u.experiment AND a.mode = u.mode AND a.size = u.size AND a.run = u.run
+      WHERE a.part = 'all' AND u.part = 'updates' AND a.failure = '' AND u.failure = '')
+GROUP BY experiment, mode, size
 """
 
 _ESTIMATES = """
@@ -134,10 +142,11 @@ FROM (SELECT *, stack(5, 'time', time, 'iterations', cast(iterations AS DOUBLE),
 WHERE value IS NOT NULL ORDER BY experiment, mode, part, measure, size
 """
 
-# Logarithms need what is above nothing. A difference of times that is not above nothing makes the growth
-# undecided: to leave it out would bend the fit. A loop that is never entered has no growth to fit.
+# Logarithms need what is above nothing; to leave out a difference of times that is not would bend the fit. A
+# loop that is never entered has no growth to fit.
 _FITS = """
-SELECT l.*, p.n, p.exponent, p.level, p.sxx, p.syy, p.sxy FROM
+SELECT l.*, p.n, p.exponent, p.level, p.sxx, p.syy, p.sxy, w.weights, w.mean_x, w.mean_y, w.wxx, w.wyy, w.wxy
+FROM
  (SELECT experiment, mode, part, measure, count(*) AS sizes,
          count_if(size > 0) AS positive, regr_slope(value, size) AS slope,
          regr_intercept(value, size) AS intercept, regr_r2(value, size) AS r2,
@@ -148,6 +157,15 @@ LEFT JOIN
          regr_intercept(ln(value), ln(size)) AS level, regr_sxx(ln(value), ln(size)) AS sxx,
          regr_syy(ln(value), ln(size)) AS syy, regr_sxy(ln(value), ln(size)) AS sxy
   FROM evaluated_estimates WHERE value > 0 AND size > 0 GROUP BY experiment, mode, part, measure) p
+USING (experiment, mode, part, measure)
+LEFT JOIN
+ (SELECT experiment, mode, part, measure, sum(w) AS weights,
+         sum(w * size) / sum(w) AS mean_x, sum(w * value) / sum(w) AS mean_y,
+         sum(w * size * size) - sum(w * size) * sum(w * size) / sum(w) AS wxx,
+         sum(w * value * value) - sum(w * value) * sum(w * value) / sum(w) AS wyy,
+         sum(w * size * value) - sum(w * size) * sum(w * value) / sum(w) AS wxy
+  FROM (SELECT *, runs / (deviation * deviation) AS w FROM evaluated_estimates WHERE deviation > 0)
+  WHERE part = 'query' GROUP BY experiment, mode, part, measure) w
 USING (experiment, mode, part, measure) ORDER BY experiment, mode, part, measure
 """
 
@@ -197,14 +215,10 @@ def _fit(row: dict[str, Any]) -> Fit | None:
     fitted = powers == row["positive"] and powers >= 3
     counted = row["measure"] != "time"
     constant_nothing = counted and powers == 0  # never anything: it does not grow
-    exponent = row["exponent"] if fitted else 0.0 if constant_nothing else math.nan
-    half = (
-        half_width(powers, row["sxx"], row["syy"], row["sxy"])
-        if fitted
-        else 0.0
-        if constant_nothing
-        else math.nan
-    )
+    if fitted:
+        exponent, half = row["exponent"], half_width(powers, row["sxx"], row["syy"], row["sxy"])
+    else:
+        exponent, half = (0.0, 0.0) if constant_nothing else _at_the_mean(row)
     return Fit(
         row["experiment"], row["mode"], row["part"], row["measure"], row["sizes"], exponent, half,
         math.exp(row["level"]) if fitted else 0.0, row["intercept"], row["slope"],
@@ -213,11 +227,27 @@ def _fit(row: dict[str, Any]) -> Fit | None:
     )  # fmt: skip
 
 
+def _at_the_mean(row: dict[str, Any]) -> tuple[float, float]:
+    """The exponent of a weighted straight line at the means, slope × x / y, and half of its interval."""
+    if row["weights"] is None or row["wxx"] <= 0 or row["mean_y"] <= 0:
+        return math.nan, math.nan
+    slope, degrees = row["wxy"] / row["wxx"], row["sizes"] - 2
+    # The weights say how uncertain each value is; where the values differ more than that, they are scaled.
+    scaled = max(1.0, (row["wyy"] - slope * row["wxy"]) / degrees)
+    ratio = row["mean_x"] / row["mean_y"]
+    exponent = slope * ratio
+    off = math.sqrt(scaled * (ratio**2 / row["wxx"] + (exponent / row["mean_y"]) ** 2 / row["weights"]))
+    return exponent, _quantile(degrees) * off
+
+
 def half_width(points: int, sxx: float, syy: float, sxy: float) -> float:
     """Half of the 95% confidence interval of a slope, from the sums of squares about the means."""
     degrees = points - 2
     if degrees < 1 or sxx <= 0:
         return math.inf
     left = max(0.0, syy - sxy * sxy / sxx)
-    quantile = _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
-    return quantile * math.sqrt(left / degrees / sxx)
+    return _quantile(degrees) * math.sqrt(left / degrees / sxx)
+
+
+def _quantile(degrees: int) -> float:
+    return _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL

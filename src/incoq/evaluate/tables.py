@@ -45,6 +45,8 @@ def complexities(statistics: Statistics, experiment: str = "running-size") -> li
         fit = statistics.fit(experiment, mode, part, measure)
         if fit is None:
             return ""
+        if math.isnan(fit.exponent) and measure == "iterations":  # a loop that hardly any operation enters
+            return f"{exponent(mode, part, 'steps')} with the operation"
         if math.isnan(fit.exponent):
             return "not above zero"
         return f"{fit.exponent:.2f} ± {fit.half_width:.2f}"
@@ -110,6 +112,32 @@ def peers(experiments: Sequence[Experiment], statistics: Statistics) -> list[Pee
             Peers(experiment, sizes, tuple(peer for _, peer in sorted(rows, key=lambda row: row[0])))
         )
     return found
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of the timed points, those whose runs differ by more than the protocol allows, each as a line."""
+
+    points: int
+    wide: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"at {self.points - len(self.wide):,} of {self.points:,} timed points"
+
+
+def spread(statistics: Statistics, allowed: float) -> Spread:
+    """How many points have a standard deviation below the allowed part of their mean, and which have not.
+
+    The loop with queries and the one without are points of their own; their difference is none.
+    """
+    timed = [e for e in statistics.estimates if e.measure == "time" and e.part != QUERY]
+    wide = [e for e in timed if e.deviation is None or e.deviation >= allowed * e.value]
+    lines = (
+        f"{e.experiment}, {e.mode}, {e.part}, {e.size:,}: "
+        + (f"{e.deviation / e.value:.0%} in {e.runs} runs" if e.deviation is not None else "one run")
+        for e in wide
+    )
+    return Spread(len(timed), tuple(lines))
 
 
 def shown(value: float) -> str:

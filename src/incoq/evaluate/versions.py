@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from incoq.compile import SAVINGS, Compiled, compile_source
@@ -84,26 +84,40 @@ def text_of(programs: Path, name: str, mode: str) -> tuple[str, Compiled | None]
     return text + {"jql": CACHES, OPTIMAL: OPTIMA}.get(mode, {}).get(name, ""), None
 
 
-def load(programs: Path, name: str, mode: str, counted: bool = False) -> Version:
-    """The program as a fresh module, whose relations are empty."""
-    mode = mode.removesuffix(COLLECTING)
-    if mode in PEERS and mode != OPTIMAL:
-        return Version(load_peer(mode), None, None)
+@cache
+def code_of(programs: Path, name: str, mode: str, counted: bool) -> tuple[CodeType, Compiled | None]:
+    """The code of a mode, with its loops counted or not; made once too."""
     text, compiled = text_of(programs, name, mode)
     if compiled is not None:
         tree = ast.parse(text)
     else:
         forms = name.startswith("distributed/")
         tree = original(text, name, by_identity=name in _SETS_IN_MESSAGES, forms=forms)
+    if counted:
+        count_loops(tree, _TALLY)
+    filename = f"<{mode} {name}.py>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    return compile(tree, filename, "exec"), compiled
+
+
+def is_program(mode: str) -> bool:
+    """Whether a mode is a version of the program, which has code; other peers have none."""
+    return mode not in PEERS or mode == OPTIMAL
+
+
+def load(programs: Path, name: str, mode: str, counted: bool = False) -> Version:
+    """The program as a fresh module, whose relations are empty."""
+    mode = mode.removesuffix(COLLECTING)
+    if not is_program(mode):
+        return Version(load_peer(mode), None, None)
+    code, compiled = code_of(programs, name, mode, counted)
     module = ModuleType(f"evaluated_{Path(name).name}_{mode}")
     tally = None
     if counted:
-        count_loops(tree, _TALLY)
-        tally = Tally()
-        vars(module)[_TALLY] = tally
-    filename = f"<{mode} {name}.py>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        vars(module)[_TALLY] = tally = Tally()
     sys.modules[module.__name__] = module
-    sys.path[:0] = [str(programs), str(programs / "distributed")]  # what it imports lies there
-    exec(compile(tree, filename, "exec"), vars(module))
+    for folder in (programs / "distributed", programs):  # what it imports lies there
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+    exec(code, vars(module))
     return Version(module, compiled, tally)

@@ -74,6 +74,12 @@ def generate(
     numbers.selectExpr("id", *columns).write.parquet(str(place))
 
 
+def preload() -> None:
+    """Import what `read` needs, before a process forks others that read."""
+    import pyarrow.compute
+    import pyarrow.parquet  # noqa: F401
+
+
 def read(place: Path) -> dict[str, list[Any]]:
     """The columns of a table in the order of its rows."""
     import pyarrow as pa

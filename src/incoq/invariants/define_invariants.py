@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from incoq.invariants.choose_strategy import choose_strategy
 from incoq.invariants.define_joins import define_joins
 from incoq.invariants.eliminate_counts import needs_counts
+from incoq.invariants.keep_whole import keep_whole
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
 from incoq.ir.covers import Access, Cover, Covers
 from incoq.ir.invariants import Block, Choice, Guard, Invariant, Plan, Store
@@ -33,6 +34,8 @@ from incoq.names import NameSupply
 from incoq.planning.find_covers import Order, Problem, find_covers, occurrence
 
 NESTED = (Kind.VALUE, Kind.ANSWER)
+
+WHOLE = "it is counted for all values: they are found in global sets anyway"
 
 Orders = Callable[[Problem], Order | None]
 
@@ -56,10 +59,15 @@ def define_invariants(
     choices: list[Choice] = []
 
     def definer(names: NameSupply, shared: dict[object, Invariant]) -> Definer:
-        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds, orders)
+        return Definer(query, mode == "filtered", strategy, names, shared, without, only_adds, orders, whole)
 
+    if mode == "filtered" and strategy == "auto" and not without & {"whole", "numbers"}:
+        queries = keep_whole(queries)
+    whole = {query.name for query in queries if query.is_whole}
     for query in queries:
-        if mode == "filtered" and strategy == "auto" and no_joins:
+        if query.is_whole:
+            choices.append(Choice(query.name, "tags", WHOLE))
+        elif mode == "filtered" and strategy == "auto" and no_joins:
             choices.append(Choice(query.name, "tags", no_joins))
         elif mode == "filtered" and strategy in ("join", "auto"):
             choice, stages = choose_strategy(query, strategy, lambda: definer(copy(names), dict(shared)))
@@ -86,6 +94,7 @@ class Definer:
     without: frozenset[str]
     only_adds: bool = False
     orders: Orders | None = None
+    whole: Collection[str] = ()  # the nested queries that are demanded by no parameter
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
     projections: dict[tuple[int, str], Invariant] = field(default_factory=dict)
@@ -156,12 +165,13 @@ class Definer:
     def _need(self, index: int) -> Invariant:
         """Demand of a nested query: its parameters, wherever the clauses that bind them are satisfied."""
         clause = self.query.clauses[index]
-        chosen = self._ancestors(clause.source)
+        needed = () if clause.relation.name in self.whole else clause.source
+        chosen = self._ancestors(needed)
         blocks, access = self._blocks(chosen)
         return Invariant(
-            self.names.fresh(f"need_{clause.relation.name}"), Store.NEED, clause.source, len(clause.source),
+            self.names.fresh(f"need_{clause.relation.name}"), Store.NEED, needed, len(needed),
             tuple(self.query.clauses[i] for i in chosen), (), True, self.query.name, tuple(blocks),
-            depth=max((self.graph.depth[v] for v in clause.source), default=0), access=tuple(access.items()),
+            depth=max((self.graph.depth[v] for v in needed), default=0), access=tuple(access.items()),
             needed=clause.relation.name,
         )  # fmt: skip
 
@@ -346,6 +356,9 @@ def _saves_nothing(clauses: tuple[Clause, ...], cover: Cover, variable: str, fix
     """Does a block do next to nothing for a value that is not tagged, without asking the tag?"""
     loop = next((s for s in cover.steps if s.factor is not None), None)
     if loop is None:
+        return True
+    asked, first = clauses[cover.steps[0].clause], cover.steps[0]
+    if first.access is Access.TEST and asked.relation.kind is Kind.DEMAND and asked.args == (variable,):
         return True
     if loop.access is not Access.LOOKUP:
         return False

@@ -126,6 +126,7 @@ class RelationalQuery:
     usual: bool = False  # unmarked: what Python gives, which compares sets by what they hold
     faults: tuple[str, ...] = ()  # of an unmarked query: those that tell where Python would raise
     fixed: tuple[str, ...] = ()  # global sets that it reads and that never are others
+    is_whole: bool = False  # a nested count for all values of its parameters, see keep_whole.py
 
     @property
     def all_params(self) -> tuple[str, ...]:

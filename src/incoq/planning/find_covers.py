@@ -56,7 +56,8 @@ def find_covers(problem: Problem, order: Order | None = None) -> Covers:
     search.run()
     assert search.found, "a well-formed query has a cover: demand first, then forward"
     ordered = sorted(
-        search.found, key=lambda c: (c.rank, _nested(problem, c), _scans(problem, c), -_columns_known(c))
+        search.found,
+        key=lambda c: (c.rank, _nested(problem, c), _scans(problem, c), _late_tests(c), -_columns_known(c)),
     )
     return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
 
@@ -80,6 +81,15 @@ def _columns_known(cover: Cover) -> int:
     """Of covers that cost alike: how many columns are known where it goes through several tuples. The more
     of them, the fewer tuples."""
     return sum(len(step.key) for step in cover.steps if step.factor is not None)
+
+
+def _late_tests(cover: Cover) -> int:
+    """Of covers that cost alike: how many loops are around its tests, which leave inner ones out."""
+    loops = late = 0
+    for step in cover.steps:
+        loops += step.factor is not None
+        late += loops if step.access is Access.TEST else 0
+    return late
 
 
 def _nested(problem: Problem, cover: Cover) -> int:

@@ -75,7 +75,7 @@ def _is_installed(name: str) -> bool:
     return find_spec(name) is not None
 
 
-@spark.command()
+@spark.command(short_help="Load tables and answer what they demand.")
 @click.argument("program", type=click.Path(path_type=Path))
 @STORE
 @click.option(
@@ -118,10 +118,11 @@ def bootstrap(
                     partitions or parallelism(master),
                 )
         rows = sum(entry.rows for entry in manifest.feed)
-        click.echo(f"{manifest.base.rows} rows loaded, {rows} results", err=True)
+        results = "1 result" if rows == 1 else f"{rows:,} results"
+        click.echo(f"{manifest.base.rows:,} rows loaded, {results}", err=True)
 
 
-@spark.command()
+@spark.command(short_help="Take change files, a batch each.")
 @STORE
 @click.option(
     "--changes", required=True, type=click.Path(path_type=Path), help="The directory of change files."
@@ -137,15 +138,25 @@ def run(store: Path, changes: Path, once: bool, every: float, road: str, master:
     with _reported(store):
         import time
 
+        from incoq.spark.store import Store, StoreError
+
+        Store(store).manifest()
+        if not changes.is_dir():  # before Spark starts
+            raise StoreError(f"{changes} is not a directory")
         with _pipeline(store, master, f"incoq run {store.name}", road) as pipeline:
-            while True:
-                pipeline.run_directory(changes)
-                if once:
-                    return
-                time.sleep(every)
+            try:
+                while True:
+                    pipeline.run_directory(changes)
+                    if once:
+                        return
+                    time.sleep(every)
+            except KeyboardInterrupt:
+                last = pipeline.store.manifest().batch
+                click.echo(f"stopped after batch {last}; the same command goes on from there", err=True)
+                sys.exit(130)
 
 
-@spark.command()
+@spark.command(short_help="Make an empty store.")
 @click.argument("program", type=click.Path(path_type=Path))
 @STORE
 @MAPPING
@@ -164,7 +175,7 @@ def init(program: Path, store: Path, mapping: Path | None, partitions: int | Non
         click.echo(f"{store} is ready for changes", err=True)
 
 
-@spark.command()
+@spark.command(short_help="Say where the pipeline is.")
 @STORE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(store: Path, as_json: bool) -> None:
@@ -179,7 +190,7 @@ def status(store: Path, as_json: bool) -> None:
         click.echo(json.dumps(found, indent=2) if as_json else status_text(found), nl=as_json)
 
 
-@spark.command()
+@spark.command(short_help="Fold the log into the base.")
 @STORE
 @click.option(
     "--keep-feed", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
@@ -193,7 +204,7 @@ def compact(store: Path, keep_feed: int, master: str) -> None:
         click.echo(f"the base holds {manifest.base.rows} rows as of batch {manifest.batch}", err=True)
 
 
-@spark.command()
+@spark.command(short_help="Compute all answers anew and compare.")
 @STORE
 @MASTER
 def verify(store: Path, master: str) -> None:
@@ -220,7 +231,7 @@ def verify(store: Path, master: str) -> None:
         click.echo("the results are what the data says", err=True)
 
 
-@spark.command()
+@spark.command(short_help="Print the answers of a query.")
 @STORE
 @click.option("--query", required=True, help="The query whose answers to show.")
 @click.option("--format", "form", type=click.Choice(["jsonl"]), default="jsonl", show_default=True)
@@ -247,7 +258,7 @@ def _pipeline(store: Path, master: str, name: str, road: str = "auto") -> Iterat
         from incoq.spark.recompute import by_joins
 
         with _session(name, master) as running:
-            yield Pipeline(place, runner(running), _show, joins=by_joins(running, place), road=road)
+            yield Pipeline(place, runner(running), _Show(), joins=by_joins(running, place), road=road)
 
 
 @contextmanager
@@ -292,14 +303,22 @@ def _session(name: str, master: str) -> Iterator[Any]:
             running.stop()
 
 
-def _show(progress: Progress) -> None:
-    rejected = f", {progress.rejected} rejected" if progress.rejected else ""
-    done = "by joins" if progress.road == "joins" else f"{progress.routed} routed, {progress.fetched} fetched"
-    click.echo(
-        f"batch {progress.batch} ({progress.source}): {progress.events} events{rejected}, {done}, "
-        f"{progress.changes} result changes, {progress.seconds:.2f} s",
-        err=True,
-    )
+class _Show:
+    """A line for each batch, in columns; the heads come again now and then."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+
+    def __call__(self, progress: Progress) -> None:
+        if self.lines % 30 == 0:
+            click.echo(" batch   events rejected   routed  fetched  changes  seconds  source", err=True)
+        self.lines += 1
+        by_joins = progress.road == "joins"
+        routed, fetched = ("joins", "-") if by_joins else (progress.routed, progress.fetched)
+        counts = (progress.events, progress.rejected, routed, fetched, progress.changes)
+        cells = [f"{cell:>8,}" if isinstance(cell, int) else f"{cell:>8}" for cell in counts]
+        source = progress.source if len(progress.source) <= 18 else f"{progress.source[:17]}…"
+        click.echo(f"{progress.batch:>6} {' '.join(cells)} {progress.seconds:>8.2f}  {source}", err=True)
 
 
 @contextmanager

@@ -96,7 +96,9 @@ class _Base:
         return self.files[name]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(
+    maxsize=16
+)  # its index grows with the base: pipelines that share workers must not take turns in it
 def _base(path: Path) -> _Base:
     return _Base(path)
 
@@ -149,8 +151,13 @@ class Lookup:
     """The base relations as of the last of some batches."""
 
     def __init__(self, store: Path, base: Entry, log: Sequence[Entry]) -> None:
-        self.base = _base(store / base.path)
+        self._place = store / base.path
         self.log = tuple(store / entry.path for entry in log)
+
+    @property
+    def base(self) -> _Base:
+        """Read where something is looked up: most batches need nothing new."""
+        return _base(self._place)
 
     def fetch(self, needs: Iterable[tuple[str, str]]) -> list[Row]:
         """Everything that these (relation, owner) have."""

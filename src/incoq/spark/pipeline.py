@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -218,13 +219,15 @@ class Pipeline:
     def compact(self, keep_feed: int = KEEP_FEED) -> Manifest:
         """Fold the log into the base and the feed into the results; no answer changes.
 
-        The feed of the last `keep_feed` batches stays, for those who follow it.
+        The feed of the last `keep_feed` batches stays, for those who follow it. Change files that are gone
+        are forgotten, so that what is noted does not grow for ever.
         """
         manifest = self.store.manifest()
         attempt = token()
         if manifest.log:
             manifest = self._fold_log(manifest, attempt)
         manifest = self._fold_feed(manifest, attempt, keep_feed)
+        manifest = replace(manifest, sources={s: _there(s, names) for s, names in manifest.sources.items()})
         self.step("before commit")
         self.store.commit(manifest)
         self.store.sweep(manifest)
@@ -274,6 +277,15 @@ def _is_change_file(path: Path) -> bool:
 
 def _taken(source: str, name: str, manifest: Manifest) -> Manifest:
     return replace(manifest, sources={**manifest.sources, source: [*manifest.sources.get(source, ()), name]})
+
+
+def _there(source: str, names: list[str]) -> list[str]:
+    """Those of the files of a directory that are still in it; all, where it cannot be read."""
+    try:
+        present = set(os.listdir(source))
+    except OSError:
+        return names
+    return [name for name in names if name in present]
 
 
 def _lines(table: Any) -> set[str]:

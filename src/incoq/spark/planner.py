@@ -2,8 +2,10 @@
 
 An engine pays for each change that concerns it, and for each combination that is newly demanded; the joins
 pay for what demand reaches, however little of it changed. Both are estimated in seconds. The constants are
-a beginning, rounded from single runs on two cores; what they stand for is measured again in each batch of a
-pipeline (`Measures`), so that after a few batches the estimates speak of this data on this machine.
+a beginning: JOB, PER_ROW and JOINS are what `dev.py spark-bench` measured on two idle cores (0.11 to 0.15 s,
+10 to 12 µs, 3.7 to 4.4 s; the tables of docs/spark.md), the others are rounded up from single runs. What they
+stand for is measured again in each batch of a pipeline (`Measures`), so that after a few batches the
+estimates speak of this data on this machine; `dev.py spark-bench --crossing` prints both side by side.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class Measures:
     answers: float = 0.0
     joins: float = 1.0  # seconds that joins took for one that was estimated
     behind: float = 0.0  # rows that the engines have not seen; -1: they do not exist
+    waited: float = 0.0  # seconds that they would have saved since then, had they not been behind
 
     @classmethod
     def of(cls, data: Mapping[str, float]) -> Measures:
@@ -46,13 +49,14 @@ class Measures:
 
     def after_engines(self, rows: int, outcomes: Sequence[Outcome]) -> Measures:
         """What a batch that the engines applied teaches."""
-        routed, slowest = sum(o.routed for o in outcomes), max((o.cpu for o in outcomes), default=0.0)
+        routed, slowest = sum(o.routed for o in outcomes), max((o.seconds for o in outcomes), default=0.0)
         found = replace(
             self,
             facts=float(sum(o.loaded for o in outcomes)),
             demanded=float(sum(o.demanded for o in outcomes)),
             answers=max(0.0, self.answers + sum(o.grown for o in outcomes)),
             behind=0.0,
+            waited=0.0,
         )
         if any(o.built for o in outcomes):
             built = found.demanded
@@ -64,13 +68,13 @@ class Measures:
                 found = replace(found, change=_mixed(self.change, seconds, routed / (routed + _MANY)))
         return found
 
-    def after_joins(self, rows: int, seconds: float, estimated: float, grown: int, new: int) -> Measures:
+    def after_joins(self, rows: int, seconds: float, cost: Estimate, grown: int, new: int) -> Measures:
         """What a batch that the joins answered teaches."""
         behind = self.behind if self.behind < 0 else self.behind + rows
-        ratio = _mixed(self.joins, self.joins * seconds / max(estimated, 1e-9))
+        ratio = _mixed(self.joins, self.joins * seconds / max(cost.joins, 1e-9))
         return replace(
             self, joins=ratio, behind=behind, answers=max(0.0, self.answers + grown),
-            demanded=self.demanded + new,
+            demanded=self.demanded + new, waited=self.waited + max(0.0, cost.joins - cost.once_there),
         )  # fmt: skip
 
 
@@ -84,6 +88,7 @@ class Estimate:
 
     engines: float
     joins: float
+    once_there: float = 0.0  # by the engines, if they were not behind
 
     @property
     def road(self) -> str:
@@ -94,13 +99,17 @@ class Estimate:
 
 
 def estimate(measures: Measures, rows: int, new: int) -> Estimate:
-    """What a batch of so many rows would take, of which `new` begin demand."""
+    """What a batch of so many rows would take, of which `new` begin demand.
+
+    To bring the engines back costs once, and saves in every batch after it: so what they would have saved
+    in the batches since they were left is taken off, and joins are not taken for ever.
+    """
     per_row = PER_ROW + measures.share * measures.change
-    engines = JOB + rows * per_row + new * measures.demand
-    if measures.behind < 0:
-        engines += measures.demanded * measures.demand
-    else:  # what they missed is replayed, or loaded anew where that is less
-        engines += min(measures.behind * per_row, measures.demanded * measures.demand)
+    once_there = JOB + rows * per_row + new * measures.demand
+    back = measures.demanded * measures.demand
+    if measures.behind >= 0:  # what they missed is replayed, or loaded anew where that is less
+        back = min(measures.behind * per_row, back)
+    engines = once_there + max(0.0, back - measures.waited)
     reached = measures.facts + new * (measures.facts / measures.demanded if measures.demanded else 0.0)
     joins = JOINS + reached * PER_FACT + measures.answers * PER_ANSWER
-    return Estimate(engines, JOB + rows * PER_ROW + joins * measures.joins)
+    return Estimate(engines, JOB + rows * PER_ROW + joins * measures.joins, once_there)

@@ -23,6 +23,7 @@ from incoq.spark.deployment import Deployment
 from incoq.spark.joins import Joins
 from incoq.spark.relations import Relations, demand_texts
 from incoq.spark.results import entries_of, net_results, row_key
+from incoq.spark.session import described
 from incoq.spark.steps import Steps
 from incoq.spark.store import Manifest, NoJoins, Store
 from incoq.spark.texts import json_key, json_list, json_text
@@ -84,8 +85,8 @@ class Recomputation:
         for query in self.deployment.queries:
             if not self.reason(query.name):
                 compared.append(query.name)
-                self.spark.sparkContext.setJobDescription(f"incoq verify {query.name}")
-                anew = {row_key(query.name, *r) for r in self.answers(query.name).collect()}
+                with described(self.spark, f"incoq verify {query.name}"):
+                    anew = {row_key(query.name, *r) for r in self.answers(query.name).collect()}
                 table = net_results(self.store, self.manifest, query.name)
                 kept = {row_key(*row.values()) for row in table.to_pylist()}
                 found += [f"missing: {row}" for row in sorted(anew - kept)]
@@ -100,7 +101,6 @@ class Recomputation:
         for query in self.deployment.queries:
             if reason := self.reason(query.name):
                 raise NoJoins(f"{query.name} cannot be computed by joins: {reason}")
-        self.spark.sparkContext.setJobDescription(f"incoq batch {self.manifest.batch}: answer by joins")
         keys = [json_key(f.col("params")).alias("kp"), json_key(f.col("result")).alias("kr")]
         anew = result_frame(self.spark, []).drop("delta")
         for query in self.deployment.queries:
@@ -132,7 +132,8 @@ def by_joins(
     """The road that a pipeline takes where joins are cheaper."""
 
     def write(before: Manifest | None, after: Manifest, place: str) -> tuple[list[str], int, int]:
-        with Recomputation(spark, store, after) as anew:
+        name = f"incoq batch {after.batch}: answer by joins"
+        with Recomputation(spark, store, after) as anew, described(spark, name):
             return anew.write_changes(before, place)
 
     return write

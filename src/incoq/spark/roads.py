@@ -104,7 +104,7 @@ class Roads:
             measures = measures.after_engines(rows, applied.outcomes)
         else:
             new = sum((1 if row[4] else -1) for row in batch.rows if row[0].startswith(DEMAND))
-            measures = measures.after_joins(rows, seconds, cost.joins, applied.grown, new)
+            measures = measures.after_joins(rows, seconds, cost, applied.grown, new)
         changed = replace(
             changed, feed=(*changed.feed, applied.feed), measures=measures.as_json(),
             roads={"last": applied.road, "told": self.told, "estimate": cost.as_json(),

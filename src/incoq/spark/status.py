@@ -55,10 +55,10 @@ def status_text(status: dict[str, Any]) -> str:
         f"store       {status['store']}",
         f"queries     {', '.join(status['queries'])}, demand over {status['partitions']} partitions",
         f"batch       {status['batch']}, up to sequence {status['sequence']}, "
-        f"{status['files_taken']} files taken",
+        f"{counted(status['files_taken'], 'file')} taken",
         f"base        {base['rows']:,} rows as of batch {base['batch']}, {base['bytes'] / 1e6:,.1f} MB",
-        f"log         {log['rows']:,} rows in {log['batches']} batches since then",
-        f"feed        {feed['rows']:,} result changes in {feed['batches']} batches",
+        f"log         {log['rows']:,} rows in {counted(log['batches'], 'batch', 'es')} since then",
+        f"feed        {feed['rows']:,} result changes in {counted(feed['batches'], 'batch', 'es')}",
         f"events      {status['events']:,} applied, {status['routed']:,} routed to a partition, "
         f"{status['rejected']:,} rejected",
     ]
@@ -66,17 +66,23 @@ def status_text(status: dict[str, Any]) -> str:
     roads = status["roads"]
     if "last" in roads:
         cost = roads["estimate"]
+        engines, joins = (counted(roads[road], "time") for road in ("engines", "joins"))
+        lines.append(f"roads       engines {engines}, joins {joins}; last {roads['last']}")
         lines.append(
-            f"roads       engines {roads['engines']:,} times, joins {roads['joins']:,} times; last "
-            f"{roads['last']}, estimated {cost['engines']:.2f} s by engines, {cost['joins']:.2f} s by joins"
+            f"            estimated {cost['engines']:.2f} s by engines, {cost['joins']:.2f} s by joins"
         )
         if roads["no_joins"]:
             lines.append(f"            no joins: {roads['no_joins']}")
     if status["seconds"]:
-        lines.append(
-            f"speed       {status['events'] / status['seconds']:,.0f} events a second, batch by batch"
-        )
+        speed = status["events"] / status["seconds"]
+        shown = f"{speed:,.0f}" if speed >= 10 else f"{speed:.1f}"
+        lines.append(f"speed       {shown} events a second, batch by batch")
     return "\n".join(lines) + "\n"
+
+
+def counted(number: int, thing: str, more: str = "s") -> str:
+    """So many of a thing, in words."""
+    return f"{number:,} {thing}{'' if number == 1 else more}"
 
 
 def _size(path: Path) -> int:

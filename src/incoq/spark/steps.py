@@ -1,7 +1,7 @@
 """One query as a sequence of joins: the tags first, then the clauses, then conditions, result and aggregate.
 
 A variable is a column of texts, v0, v1, ...; what a condition reads live (`joins.JoinClause.watch`) is joined
-on the left, as facts of the row (`rows.Fact`). All columns are strings.
+on the left, as facts of the row (`facts.Fact`). All columns are strings.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from incoq.spark.facts import Fact
+from incoq.spark.frames import Frame, names_in
 from incoq.spark.joins import JoinClause, Joins
-from incoq.spark.relations import LOOKED_UP
-from incoq.spark.rows import Evaluation, Fact, aggregated, elements_of_tuples, evaluated, split, subscripts
+from incoq.spark.patterns import elements_of_tuples, subscripts
+from incoq.spark.rows import Evaluation, aggregated, evaluated
 from incoq.spark.store import StoreError
 from incoq.spark.tags import Tags
 from incoq.spark.texts import condition, identity, key
-from incoq.spark.values import as_text
 
 if TYPE_CHECKING:
     from incoq.spark.recompute import Recomputation
@@ -24,20 +25,15 @@ SUBSCRIPT = 2
 TOTAL = ("len", "any", "all", "exists")  # aggregates that always have a value
 
 
-class Steps:
+class Steps(Frame):
     """The DataFrames of one query, for a DataFrame of demanded combinations."""
 
     def __init__(self, anew: Recomputation, joins: Joins) -> None:
-        self.anew, self.joins = anew, joins
-        self.relations = anew.relations
-        self.columns: dict[str, str] = {}  # variable -> column
-        self.tuples: set[str] = set()  # variables whose value may be a tuple
+        super().__init__(anew)
+        self.joins = joins
         self.facts: list[Fact] = []
         self.fallible: set[str] = set()
         self.tested: set[str] = set()
-        self.cut: dict[JoinClause, Any] = {}  # what of a relation can matter: (o, x)
-        self.frame: Any = None
-        self.fresh = 0
 
     def answers(
         self, demand: Any, names: list[str], values: list[list[str]] | None
@@ -101,15 +97,6 @@ class Steps:
             return clause.args[:2]
         return clause.given
 
-    def _column(self, variable: str) -> str:
-        if variable not in self.columns:
-            self.columns[variable] = f"v{len(self.columns)}"
-        return self.columns[variable]
-
-    def _new(self) -> str:
-        self.fresh += 1
-        return f"f{self.fresh}"
-
     # -- joins -------------------------------------------------------------------------------------------
 
     def _join(self, clause: JoinClause) -> None:
@@ -126,54 +113,6 @@ class Steps:
                 self._nested(clause)
             case kind:
                 raise StoreError(f"{self.joins.name}: a {kind} clause has no DataFrame form")
-
-    def _owners(self, variable: str) -> list[str] | None:
-        """The ids that a variable can be, where they are few."""
-        from pyspark.sql import functions as f
-
-        self._keep()
-        ids = self.frame.select(identity(f.col(self.columns[variable])).alias("o")).distinct()
-        found = ids.where("o is not null").limit(LOOKED_UP + 1).collect()
-        return [row[0] for row in found] if len(found) <= LOOKED_UP else None
-
-    def _keep(self) -> None:
-        """Keep the frame in memory: more than one step is about to read it."""
-        self.frame = self.frame.persist()
-        self.anew.kept.append(self.frame)
-
-    def _related(self, relation: Any, variable: str) -> Any:
-        """What of a relation is about what a variable can be."""
-        from pyspark.sql import functions as f
-
-        ids = self.frame.select(identity(f.col(self.columns[variable])).alias("o")).distinct()
-        return relation.join(f.broadcast(ids), "o", "left_semi")
-
-    def _rows(self, relation: str, variable: str, clause: JoinClause | None = None) -> Any:
-        """What a relation says of what a variable can be."""
-        if clause is not None and clause in self.cut:
-            return self.cut[clause]
-        owners = self._owners(variable)
-        if relation == "member":
-            rows = self.relations.members(owners)
-        else:
-            rows = self.relations.rows(relation, owners)
-        return rows if owners is not None else self._related(rows, variable)
-
-    def _with(self, relation: Any, source: str, how: str = "inner") -> Any:
-        """The frame joined with rows (o, ...) about a variable."""
-        from pyspark.sql import functions as f
-
-        return self.frame.join(relation, identity(f.col(self.columns[source])) == f.col("o"), how).drop("o")
-
-    def _bind(self, frame: Any, variable: str, found: str) -> None:
-        """A column is the value of a variable: it is called so, or it must be the same."""
-        from pyspark.sql import functions as f
-
-        if variable in self.columns:
-            same = key(f.col(found)) == key(f.col(self.columns[variable]))
-            self.frame = frame.where(same).drop(found)
-        else:
-            self.frame = frame.withColumnRenamed(found, self._column(variable))
 
     def _field(self, clause: JoinClause) -> None:
         source, target = clause.args
@@ -206,23 +145,6 @@ class Steps:
             frame = frame.unionByName(parts.withColumnRenamed("n0", found))
         self._match(frame, pattern, found, self.relations.may_hold_tuples("member", "k"))
 
-    def _match(self, frame: Any, pattern: Any, found: str, tuples: bool) -> None:
-        """An element as a pattern has it."""
-        if pattern[0] == "name":
-            if tuples or found in self.tuples:
-                self.tuples.add(pattern[1])
-            self._bind(frame, pattern[1], found)
-            return
-        names = _names(pattern)
-        bound = {n: self.columns[n] for n in names if n in self.columns}
-        new = [n for n in dict.fromkeys(names) if n not in bound]
-        schema = ", ".join(f"{c} string" for c in [*frame.columns, *(f"n{i}" for i in range(len(new)))])
-        frame = frame.mapInArrow(split(found, pattern, bound, new), schema).drop(found)
-        for number, name in enumerate(new):
-            frame = frame.withColumnRenamed(f"n{number}", self._column(name))
-            self.tuples.add(name)
-        self.frame = frame
-
     def _item(self, clause: JoinClause) -> None:
         from pyspark.sql import functions as f
 
@@ -243,39 +165,6 @@ class Steps:
         frame = self.frame.mapInArrow(step, schema).withColumnRenamed("n0", found)
         self.tuples.add(target)
         self._bind(frame, target, found)
-
-    def _key_column(self, clause: JoinClause) -> str:
-        """The column of the key of `m[k]`; a constant gets one."""
-        from pyspark.sql import functions as f
-
-        if len(clause.args) == 3:
-            return self.columns[clause.args[1]]
-        column = self._new()
-        self.frame = self.frame.withColumn(column, f.lit(as_text(ast.literal_eval(clause.pattern[1]))))
-        return column
-
-    def _entry(self, source: str, key_column: str) -> str:
-        """A column with the entry of a dict, null where there is none."""
-        from pyspark.sql import functions as f
-
-        found, k = self._new(), self._new()
-        rows = self._rows("item", source).select("o", f.col("k").alias(k), f.col("x").alias(found))
-        same = identity(f.col(self.columns[source])) == f.col("o")
-        same = same & (key(f.col(key_column)) == f.col(k))
-        self.frame = self.frame.join(rows, same, "left").drop("o", k)
-        return found
-
-    def _held(self, source: str, elements: bool = False) -> tuple[str, str]:
-        """Columns with how much a set holds, null where it is none, and with what, if that is needed."""
-        from pyspark.sql import functions as f
-
-        count, held = self._new(), self._new()
-        rows = self._rows("member", source)
-        wanted = [f.count("x").cast("string").alias(count)]
-        if elements:
-            wanted.append(f.to_json(f.collect_list(key(f.col("x")))).alias(held))
-        self.frame = self._with(rows.groupBy("o").agg(*wanted), source, "left")
-        return count, held if elements else ""
 
     def _nested(self, clause: JoinClause) -> None:
         """The value of a nested aggregate, or the elements of a nested answer, for what the frame has."""
@@ -389,7 +278,7 @@ class Steps:
             facts = self.facts if any(c.watch and c.kind != "count" for c in joins.clauses) else []
             read = {n for text, names in joins.tests if text in tests for n in names} | set(names)
             read |= {v for fact in facts for v in (fact.owner, fact.other) if v in self.columns}
-            read |= {v for source, pattern in counted for v in (source, *_names(pattern))}
+            read |= {v for source, pattern in counted for v in (source, *names_in(pattern))}
             deployment = self.anew.deployment
             how = Evaluation(
                 tuple((v, self.columns[v]) for v in sorted(read)), tuple(facts),
@@ -405,15 +294,6 @@ class Steps:
         unique = [key(f.col(c)).alias(f"k{n}") for n, c in enumerate([*keys, "element"])]
         first = [f.min(c).alias(c) for c in dict.fromkeys([*keys, "element"])]
         return found.groupBy(*unique).agg(*first)
-
-
-def _names(pattern: Any) -> list[str]:
-    match pattern:
-        case ("name", name):
-            return [name]
-        case ("tuple", parts):
-            return [name for part in parts for name in _names(part)]
-    return []
 
 
 def _looks_inside(text: str) -> bool:

@@ -23,7 +23,7 @@ import os
 import socket
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -155,18 +155,21 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other drivers out while this one changes the store; the lock ends with the process."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a+") as file:
+        with ExitStack() as stack:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context((self.path / "lock").open("a+"))
+            except OSError as error:
+                raise StoreError(f"{self.path} cannot be written to: {error.strerror}") from error
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 file.seek(0)
                 holder = file.read().strip() or "another process"
                 raise StoreError(f"{self.path} is in use by {holder}; only one may change it") from None
-            file.seek(0)
-            file.truncate()
-            file.write(f"process {os.getpid()} on {socket.gethostname()}")
-            file.flush()
+            with suppress(OSError):  # on a full disk nobody reads who holds it, but it is held
+                os.ftruncate(file.fileno(), 0)
+                os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}".encode())
             yield
 
     def sweep(self, manifest: Manifest) -> int:

@@ -60,8 +60,16 @@ def frame_lines(frame: Any) -> Iterator[str]:
         event = row.asDict(recursive=True)
         for name in ("values", "before", "after"):
             if isinstance(event.get(name), str):
-                event[name] = json.loads(event[name])
+                event[name] = _parsed(event[name])
         yield json.dumps({name: value for name, value in event.items() if value is not None}, default=str)
+
+
+def _parsed(text: str) -> Any:
+    """What a JSON text says; what is none stays a text, and the event is rejected for it."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def feed_source() -> Any:

@@ -19,6 +19,7 @@ from incoq.spark.compaction import BASE, COMPRESSION, ROW_GROUP
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
 from incoq.spark.mapping import Mapping, mapped_frames
+from incoq.spark.session import described
 from incoq.spark.store import StoreError
 from incoq.spark.values import as_key, as_text
 
@@ -88,7 +89,9 @@ def encode(frame: Any, relation: str, deployment: Deployment) -> Any:
     _check_width(relation, columns, 3 if relation == ITEM else 2)
     owner = frame.schema[columns[0]].dataType.simpleString()
     if owner != "string":
-        raise StoreError(f"{relation}: column {columns[0]} is {owner}; ids are strings")
+        raise StoreError(
+            f"{relation}: column {columns[0]} is {owner}; ids are strings (a mapping makes them of numbers)"
+        )
     values = [frame.schema[c].dataType.simpleString() for c in columns[1:]]
     if not all(v in _TEXTS for v in values):
         return _by_python(frame, relation)
@@ -215,10 +218,10 @@ def write_frames(
         if not relation.startswith(DEMAND) and relation not in deployment.globals:
             first = frame.toDF(*(f"_{n}" for n in range(len(frame.columns))))  # names may hold dots
             owners = owners.union(first.select(f.lit(relation), "_0"))
-    spark.sparkContext.setJobDescription("incoq bootstrap: look for rows without an owner")
-    missing = owners.where("owner is null").groupBy("rel").count().collect()
-    spark.sparkContext.setJobDescription("incoq bootstrap: write the base")
-    write_base(rows, place, small)
+    with described(spark, "incoq bootstrap: look for rows without an owner"):
+        missing = owners.where("owner is null").groupBy("rel").count().collect()
+    with described(spark, "incoq bootstrap: write the base"):
+        write_base(rows, place, small)
     return {row["rel"]: row["count"] for row in missing}
 
 

@@ -69,7 +69,6 @@ class Outcome:
     snapshot: str
     rebuilt: bool  # was starting anew cheaper than applying the batch?
     grown: int  # by how many rows the answers grew
-    cpu: float  # seconds of this process: what the planner learns from, whatever else the machine does
 
 
 @dataclass
@@ -95,7 +94,7 @@ def partition_of(params: str, partitions: int) -> int:
 
 def advance(task: Task) -> Outcome:
     """Do a task; run by Spark on whatever worker is free."""
-    started, used = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
     place = task.store, task.partition, task.partitions
     wanted = [task.base.token, *(entry.token for entry in task.log)]
     hosted = ENGINES.pop(place, None)  # put back when all went well
@@ -143,7 +142,7 @@ def advance(task: Task) -> Outcome:
     return Outcome(
         task.partition, routed, fetched, len(reported), file, not usable, replayed, len(engine.demanded),
         engine.size(), time.perf_counter() - started, snapshot,
-        rebuilt, sum(row[3] for row in reported), time.process_time() - used,
+        rebuilt, sum(row[3] for row in reported),
     )  # fmt: skip
 
 

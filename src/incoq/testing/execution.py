@@ -325,7 +325,7 @@ class Execution:
         """A function of the program that uses an answer without changing the world."""
         asked = self.asked[update.use]
         count = len(asked.spec.params)
-        combination = args[-count:]
+        combination = args[len(args) - count :]
         if unhashable(args) or (asked.spec.method and not isinstance(combination[0], self.live["Obj"])):
             raise Skip
         answer = set(asked.reference.bag(*combination))

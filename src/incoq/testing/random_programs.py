@@ -84,6 +84,8 @@ class Maker(QueryMaker):
         rng = self.rng
         for index in range(rng.choice((1, 1, 1, 2, 2, 3))):
             self.made.append(self.lively_query(f"q{index}"))
+        if self.counting:
+            self.made.append(self.counting_query(f"q{len(self.made)}"))
         class_lines: list[str] = []
         if self.all and rng.random() < 0.1:
             class_lines.append(f"{rng.choice(self.fields)} = {rng.choice((0, 1, None))}")

@@ -19,6 +19,7 @@ from incoq.testing import oracle
 
 FIELDS = ("a", "b", "c", "d")
 SECOND_GLOBAL = 50_000_000  # programs of earlier seeds stay as they were
+COUNTING = 70_000_000  # seeds from here on count in global relations
 
 HELPERS = """\
 def odd(x):
@@ -118,6 +119,9 @@ class QueryMaker:
             self.forms.add("value: nan")
         self.atoms = tuple(atoms)
         self.tuples = self.rng.random() < 0.4
+        self.counting = self.all and self.seed >= COUNTING and self.rng.random() < 0.25
+        if self.counting:
+            self.with_global = self.tuples = True
         self.made: list[QuerySpec] = []
         self.unused: list[str] = []
 
@@ -230,6 +234,39 @@ class QueryMaker:
             keep = '"weak"'
         self.forms.add(f"clauses: {len(clauses)}")
         return QuerySpec(name, params, kinds, result, tuple(clauses), wrap, demand, keep, method, strict)
+
+    def counting_query(self, name: str) -> QuerySpec:
+        """A query over one global relation that counts in the other one."""
+        rng = self.rng
+        self.forms.add("query: counts in a global relation")
+        target = rng.choice(("g", "g", "(g, h)", "(h, g)", "(g, g)"))
+        value = rng.choice(("g", "g", "h")) if "h" in target else "g"
+        other = rng.choice(("0", "1", "h")) if "h" in target else rng.choice(("0", "1", "g"))
+        counted = rng.choice(
+            (
+                f"i for (i, k) in T if k == {value}", f"i for (k, i) in T if k == {value}",
+                f"(i, k) for (i, k) in T if {value} == k", f"i for i in T if i == {value}",
+                f"i for (i, k) in T if k == {value} if (i, {other}) in T",
+                f"i for (i, k) in T for (j, i) in T if k == {value} if j == {other}",
+                f"i for (i, (k, m)) in T if k == {value} if m != {other}",
+                f"g for (k, g) in T if k == {value}", "h for (k, h) in T for (k, i) in T if i == g",
+            )
+        )  # fmt: skip
+        count = f"len({{{counted}}})"
+        test = f"if {count} {rng.choice(('> 0', '> 1', '== 1', '!= 2', '<= 1', f'>= {other}'))}"
+        clauses = [f"for {target} in R", test]
+        result = rng.choice(("g", "g", f"(g, {other})"))
+        if rng.random() < 0.25:
+            clauses, result = clauses[:1], f"(g, {count})"
+        params: tuple[str, ...] = ()
+        if rng.random() < 0.4:
+            params = ("p0",)
+            clauses.append(
+                rng.choice(("if g != p0", "if g == p0", f"if g.{self.fields[0]} == p0", "if g in p0"))
+            )
+        wrap = "len({%s})" if rng.random() < 0.3 else "{%s}"
+        kinds = tuple(rng.choice(("set", "obj")) for _ in params)
+        return QuerySpec(name, params, kinds, result, tuple(clauses), wrap, (), "", False, False)
 
     def clauses(self, scope: dict[str, str], count: int, prefix: str) -> tuple[list[str], dict[str, str]]:
         """Clauses over a scope, which grows; the first binds."""

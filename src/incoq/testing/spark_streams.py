@@ -4,9 +4,9 @@
 
 The oracle is a world of plain objects and sets to which the same events are applied one by one, and the
 package's evaluator. Ids play several roles at once: a set that is an element, has fields and stands on two
-edges. Partitions are 1, 2 and 8; engines are dropped and the log is folded at random. Without `--spark` the
-tasks run in this process: what runs on a worker is the same code. A difference prints the shape, the seed
-and the events that lead to it.
+edges. Partitions are 1, 2 and 8; engines are dropped and started anew, and the log is folded, at random.
+Without `--spark` the tasks run in this process; with it, the workers lose their engines just so. A difference
+prints the shape, the seed and the events that lead to it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -394,7 +394,7 @@ def run_shape(
     partitions: int,
     seed: int,
     folder: Path,
-    run: Runner = in_process,
+    run: Runner | None = None,
     spark: Any = None,
     by_joins: float = 0.0,
 ) -> str:
@@ -412,6 +412,7 @@ def run_shape(
     store = Store(folder / f"store-{seed}")
     store.path.mkdir(parents=True)
     store.deploy(deployment)
+    run = run or Disturbed(in_process, seed)
     pipeline = Pipeline(store, run, snapshot_every=3, joins=_joins(spark, store) if by_joins else None)
     pipeline.init(partitions)
     told: list[str] = []
@@ -424,8 +425,7 @@ def run_shape(
             expected = world.answers()
             if by_joins:
                 pipeline.roads.told = "joins" if rng.random() < by_joins else "engines"
-            with _starting_anew(rng.random() < 0.3):
-                pipeline.run_batch(stream.lines(events), f"batch {number}")
+            pipeline.run_batch(stream.lines(events), f"batch {number}")
         except NoJoins:
             raise
         except IncoqError as error:
@@ -439,8 +439,6 @@ def run_shape(
                 missing, unexpected = expected[query.name] - found, found - expected[query.name]
                 reason = f"{query.name}: missing {sorted(missing)}, unexpected {sorted(unexpected)}"
                 raise Difference(_story(shape, seed, partitions, number, reason, told))
-        if rng.random() < 0.2:
-            _drop_engines(rng)
         if rng.random() < 0.1:
             pipeline.compact(keep_feed=rng.choice((0, 2, 100)))
     return "ok"
@@ -458,21 +456,42 @@ def _story(shape: Shape, seed: int, partitions: int, batch: int, reason: str, to
     return "\n".join([where, reason, shape.text, *told])
 
 
-@contextmanager
-def _starting_anew(always: bool) -> Iterator[None]:
-    """Have engines start anew at every batch, as they do when it is large."""
+@dataclass(frozen=True)
+class Disturbance:
+    """What befalls a task before it begins."""
+
+    dropped: bool  # the worker on which it lands has lost its engine
+    anew: bool  # the engine starts anew, as it does when a batch is large
+
+
+class Disturbed:
+    """A runner whose tasks, wherever they run, find their engines gone or start them anew, at random."""
+
+    def __init__(self, run: Runner, seed: int, drop: float = 0.15, anew: float = 0.3) -> None:
+        self.run, self.rng, self.drop, self.anew = run, random.Random(seed), drop, anew
+        self.dropped = 0  # engines that were there
+
+    def __call__(self, name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+        anew = self.rng.random() < self.anew
+        told = [(task, Disturbance(self.rng.random() < self.drop, anew)) for task in tasks]
+        found = self.run(name, partial(_disturbed, function), told)
+        self.dropped += sum(dropped for _, dropped in found)
+        return [outcome for outcome, _ in found]
+
+
+def _disturbed(function: Callable[[Any], Any], told: tuple[Any, Disturbance]) -> tuple[Any, bool]:
+    """A task with its disturbance, on the worker; was there an engine to drop?"""
+    task, disturbance = told
+    if not isinstance(task, worker.Task):
+        return function(task), False
+    place = task.store, task.partition, task.partitions
+    dropped = disturbance.dropped and worker.ENGINES.pop(place, None) is not None
     before = worker.REBUILD_AT
-    worker.REBUILD_AT = 0.01 if always else before
+    worker.REBUILD_AT = 0.01 if disturbance.anew else before
     try:
-        yield
+        return function(task), dropped
     finally:
         worker.REBUILD_AT = before
-
-
-def _drop_engines(rng: random.Random) -> None:
-    for key in list(worker.ENGINES):
-        if rng.random() < 0.5:
-            del worker.ENGINES[key]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -499,26 +518,31 @@ def main(arguments: list[str] | None = None) -> int:
 
         spark = session("incoq streams", chosen.spark)
         run = runner(spark)
+    dropped = 0
     started, outcomes = time.monotonic(), list[str]()
     each = chosen.each or max(1, -(-chosen.batches // chosen.shapes))
     for number, shape in enumerate(shapes(chosen.shapes, chosen.seed)):
         if chosen.budget and time.monotonic() - started > chosen.budget:
             print(f"the budget of {chosen.budget} s is used up after {number} shapes")
             break
+        seed = chosen.seed * 1000 + number
+        disturbed = Disturbed(run, seed)
         with tempfile.TemporaryDirectory() as folder:
             try:
                 outcome = run_shape(
-                    shape, each, counts[number % len(counts)], chosen.seed * 1000 + number, Path(folder), run,
-                    spark, chosen.joins,
+                    shape, each, counts[number % len(counts)], seed, Path(folder), disturbed, spark,
+                    chosen.joins,
                 )  # fmt: skip
             except Difference as difference:
                 print(difference)
                 return 1
         outcomes.append(outcome)
+        dropped += disturbed.dropped
         if outcome != "ok":
             print(f"{shape.name}: {outcome}")
     good = outcomes.count("ok")
     print(f"{good} shapes with {each} batches each agree, {len(outcomes) - good} were refused")
+    print(f"{dropped} engines were dropped on the workers that had them")
     return 0
 
 

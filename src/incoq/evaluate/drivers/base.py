@@ -33,6 +33,15 @@ class Prepared:
     answers: Callable[[], object]
 
 
+def reference(query: Any) -> Any:
+    """The form of a query that hands out its stored answer uncopied, as the paper's programs do.
+
+    A call gives the caller a set of its own, which takes time in proportion to it. The original has no stored
+    answer and makes a new one in either case.
+    """
+    return getattr(query, "view", query)
+
+
 @dataclass(frozen=True)
 class Driver:
     """A program with the tables of its workload and its preparation."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from incoq.evaluate.drivers.base import ALL, Data, Driver, Point, Prepared
+from incoq.evaluate.drivers.base import ALL, Data, Driver, Point, Prepared, reference
 from incoq.evaluate.workloads import Column, Table
 
 
@@ -27,7 +28,7 @@ def _jql(program: Any, data: Data, point: Point) -> Prepared:
     attends = [
         program.make_attends(students[s], courses[c]) for s, c in zip(*data["attends"].values(), strict=True)
     ]
-    ask = program.attendances if hasattr(program, "attendances") else program.attending
+    ask = reference(program.attendances if hasattr(program, "attendances") else program.attending)
     replace, wanted = program.replace_attends, courses[0]
     steps = [
         None if kind < percent * 100 else (old % n, students[s % n], courses[c % n])
@@ -55,14 +56,15 @@ def _jql(program: Any, data: Data, point: Point) -> Prepared:
 
 def _wifi(program: Any, data: Data, point: Point) -> Prepared:
     wifi = program.Wifi(5)
-    wifi.strong()
+    ask = partial(reference(program.Wifi.strong), wifi)
+    ask()
 
     def run() -> None:
         for number in range(point.size):
             wifi.found(program.AccessPoint(number, 10))
-            wifi.strong()
+            ask()
 
-    return Prepared({ALL: run}, lambda: sorted(wifi.strong()))
+    return Prepared({ALL: run}, lambda: sorted(ask()))
 
 
 def _auth_tables(point: Point) -> dict[str, Table]:
@@ -79,7 +81,7 @@ def _auth(program: Any, data: Data, point: Point) -> Prepared:
     if point.option("demanded", None) == "size":
         asked = [number % point.size for number in asked]
     perms = [program.Perm(f"may{number}") for number in range(len(asked))]
-    ask, grant = program.permissions, program.grant
+    ask, grant = reference(program.permissions), program.grant
     for uid in sorted(set(asked)):
         ask(users, uid)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from incoq.evaluate.drivers.base import ALL, UPDATES, Data, Driver, Point, Prepared
+from incoq.evaluate.drivers.base import ALL, UPDATES, Data, Driver, Point, Prepared, reference
 from incoq.evaluate.workloads import Column, Table
 
 
@@ -12,7 +12,7 @@ def _access_tables(point: Point) -> dict[str, Table]:
     roles = point.option("roles", point.size)
     objects = point.option("objects", 20)
     demanded = point.size if point.option("demanded", None) == "size" else objects
-    users, checks = 10, point.option("checks", 100)
+    users, checks = 10, point.option("checks", 1000)
     return {
         "users": Table(users, {"roles": Column(roles, min(10, roles))}),
         "roles": Table(roles, {"permissions": Column(20 * objects, point.option("permissions", 10))}),
@@ -24,7 +24,7 @@ def _access_tables(point: Point) -> dict[str, Table]:
 def _access(program: Any, data: Data, point: Point) -> Prepared:
     objects = point.option("objects", 20)
     demanded = point.size if point.option("demanded", None) == "size" else objects
-    per_session = point.option("checks", 100)
+    per_session = point.option("checks", 1000)
     for op in range(20):
         program.add_operation(op)
     for obj in range(objects):
@@ -80,7 +80,7 @@ def _ssd(program: Any, data: Data, point: Point) -> Prepared:
         program.create_set(f"n{number}", [f"r{role}" for role in range(5)], 3)
     places = data["steps"]["place"]
     steps = [(f"u{n // 5}", f"r{n % 5}") for n in sorted(range(len(places)), key=lambda n: (places[n], n))]
-    ask, assign = program.violations, program.assign
+    ask, assign = reference(program.violations), program.assign
     ask()
 
     def run() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from incoq.evaluate.drivers.base import ALL, FOLLOWS, UPDATES, Data, Driver, Point, Prepared
+from incoq.evaluate.drivers.base import ALL, FOLLOWS, UPDATES, Data, Driver, Point, Prepared, reference
 from incoq.evaluate.workloads import UNIFORM, Column, Table
 
 BIG = ("fan0", "fan1", "fan2", "member")  # a coin for each: follows a celebrity, is in the group
@@ -75,7 +75,7 @@ def _running(program: Any, data: Data, point: Point) -> Prepared:
         (celebs[asked % len(celebs)], movable[moved % len(movable)], PLACES[place])
         for asked, moved, place in zip(*data["steps"].values(), strict=True)
     ]
-    ask, move = program.nyc_fans, program.move
+    ask, move = reference(program.nyc_fans), program.move
     for celeb in celebs:
         ask(celeb, group)
 

@@ -1,0 +1,228 @@
+"""Nest the operations of a block as statements (paper, appendix B).
+
+Before:    u_loc = u.loc | if u_loc == 'NYC' | for group in fil_inv_member_2.get(u, ()) | change the head
+After:     try:
+               u_loc = u.loc
+               ok = u_loc == 'NYC'
+           except Exception as error:
+               ok = doubted(error)
+           if ok:
+               for group in fil_inv_member_2.get(u, ()):
+                   ...
+Invariant: a combination whose reading or test raises is skipped; what nests too deep for Python is a function
+           of the local names that it reads
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from incoq.codegen.quote import quote, trailing
+from incoq.ir.expressions import name, names_in
+from incoq.ir.invariants import Invariant
+from incoq.ir.relational import Kind
+
+if TYPE_CHECKING:
+    from incoq.codegen.render_block import Renderer
+
+Body = Callable[["Scope"], list[ast.stmt]]
+
+MAX_DEPTH = 13  # Python nests at most 20 loops and tries
+
+
+@dataclass(frozen=True)
+class Event:
+    """A tuple added or deleted: the expressions of its columns; for `member` the source and the element."""
+
+    columns: tuple[ast.expr, ...]
+    kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
+    fixed: str = ""  # the fixed set that the event is about, where that is known, or NO_FIXED
+    after: ast.expr | None = None  # what the last column becomes, where that decides one condition only
+
+
+@dataclass
+class Scope:
+    """Variables bound so far, and how generated code names them."""
+
+    bound: dict[str, ast.expr] = field(default_factory=dict)
+    kept: str = ""  # the local name of what is kept for the demanded combination, where it was fetched
+
+    def get(self, variable: str) -> ast.expr:
+        return self.bound[variable]
+
+
+@dataclass(frozen=True)
+class Assign:
+    """`target = value`, skipped as a whole when the field is missing."""
+
+    target: str
+    value: ast.expr
+    error: str = "AttributeError"  # what reading it may raise
+
+
+@dataclass(frozen=True)
+class If:
+    test: ast.expr
+    safe: bool = True
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Go on where a condition holds before and not after, or after and not before."""
+
+    before: ast.expr
+    after: ast.expr
+    safe: bool
+
+
+@dataclass(frozen=True)
+class Keyable:
+    """Skip, and refuse, a value that cannot be a key."""
+
+    value: ast.expr
+
+
+@dataclass(frozen=True)
+class For:
+    target: ast.expr
+    iterable: ast.expr
+    cost: str
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A statement that cannot fail, before the rest."""
+
+    statement: ast.stmt
+
+
+Op = Assign | If | For | Plain | Keyable | Turn
+
+
+class Assembler:
+    """Nests operations; what nests too deep moves into a function of its own."""
+
+    def __init__(
+        self, owner: Renderer, ops: list[Op], body: Body, scope: Scope, invariant: Invariant, event: Event
+    ) -> None:
+        self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
+        self.label, self.query, self.event = invariant.name, invariant.query, event
+        self.is_empty = False  # nothing is done for a combination: then nothing looks for one
+
+    def assemble(self) -> list[ast.stmt]:
+        statements = self._from(0, self.owner.depth)
+        return [] if self.is_empty else statements
+
+    def _from(self, index: int, depth: int) -> list[ast.stmt]:
+        if index == len(self.ops):
+            outside, self.owner.depth = self.owner.depth, depth
+            try:
+                statements = self.body(self.scope)
+            finally:
+                self.owner.depth = outside
+            self.is_empty = not statements
+            return statements
+        if depth >= MAX_DEPTH:
+            return self._outlined(index)
+        match self.ops[index]:
+            case Plain(statement):
+                return [statement, *self._from(index + 1, depth)]
+            case For(target, iterable, cost):
+                loop = ast.For(target, iterable, self._from(index + 1, depth + 1), [])
+                return trailing([loop], cost)
+            case If(test, True):
+                tests = [test]
+                while index + 1 < len(self.ops):
+                    following = self.ops[index + 1]
+                    if not (isinstance(following, If) and following.safe):
+                        break
+                    tests.append(following.test)
+                    index += 1
+                joined = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+                return [ast.If(joined, self._from(index + 1, depth + 1), [])]
+            case Keyable(value):
+                return quote(
+                    "if V.__class__ in HASHABLE or KEYABLE(V):\n    REST",
+                    KEYABLE=self.owner.support.keyable, HASHABLE=self.owner.support.HASHABLE, V=value,
+                    REST=self._from(index + 1, depth + 1),
+                )  # fmt: skip
+            case Turn(before, after, safe):
+                ok, now = self.owner.supply_local("ok"), self.owner.supply_local("now_ok")
+                if safe:
+                    return quote(
+                        "NOW = AFTER\nif (BEFORE) is not NOW:\n    REST", NOW=now, BEFORE=before, AFTER=after,
+                        REST=self._from(index + 1, depth + 1),
+                    )  # fmt: skip
+                holes = self.owner.skipping(self.query)
+                return quote(
+                    "try:\n    OK = bool(BEFORE)\nexcept Exception as ERROR:\n    OK = SKIP(ERROR)\n"
+                    "try:\n    NOW = bool(AFTER)\nexcept Exception as ERROR:\n    NOW = SKIP(ERROR)\n"
+                    "if OK is not NOW:\n    REST",
+                    OK=ok, NOW=now, BEFORE=before, AFTER=after, **holes,
+                    REST=self._from(index + 1, depth + 1),
+                )  # fmt: skip
+            case If() | Assign():
+                return self._attempt(index, depth)
+        raise AssertionError(self.ops[index])
+
+    def _attempt(self, index: int, depth: int) -> list[ast.stmt]:
+        """A run of field reads and at most one test, tried together."""
+        statements: list[ast.stmt] = []
+        test: ast.expr | None = None
+        error = "AttributeError"
+        while index < len(self.ops):
+            op = self.ops[index]
+            if isinstance(op, Assign):
+                statements += quote("X = Y", X=op.target, Y=op.value)
+                error = op.error if op.error != "AttributeError" else error
+            elif isinstance(op, If) and (statements or not op.safe):
+                test = op.test
+                index += 1
+                break
+            else:
+                break
+            index += 1
+        if test is None:
+            rest = self._from(index, depth + 1)
+            return quote(
+                "try:\n    READS\nexcept ERROR:\n    pass\nelse:\n    REST",
+                ERROR=error,
+                READS=statements,
+                REST=rest,
+            )
+        ok = self.owner.supply_local("ok")
+        rest = self._from(index, depth + 1)
+        holes = self.owner.skipping(self.query)
+        return quote(
+            "try:\n    READS\n    OK = TEST\n"
+            "except Exception as ERROR:\n    OK = SKIP(ERROR)\nif OK:\n    REST",
+            READS=statements, OK=ok, TEST=test, REST=rest, **holes,
+        )  # fmt: skip
+
+    def _outlined(self, index: int) -> list[ast.stmt]:
+        """The rest as a function of the local names that it reads."""
+        rest = self._from(index, 0)  # a function begins at no depth
+        if self.is_empty:
+            return []
+        function = self.owner.supply.fresh(f"maintain_{self.label}")
+        read = {n for statement in rest for n in names_in(statement)}
+        params = sorted(read & self._bound_before(index))
+        self.owner.outline(function, params, rest)
+        return [ast.Expr(ast.Call(name(function), [name(p) for p in params], []))]
+
+    def _bound_before(self, index: int) -> set[str]:
+        found = {n for column in self.event.columns for n in names_in(column)}
+        if self.event.after is not None:
+            found |= names_in(self.event.after) | {self.owner.supply_local("now_ok")}
+        for op in self.ops[:index]:
+            match op:
+                case Assign(target=target):
+                    found.add(target)
+                case For(target, _, _):
+                    found |= names_in(target)
+                case Plain(ast.Assign(targets=[target])):
+                    found |= names_in(target)
+        return found
