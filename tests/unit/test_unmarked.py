@@ -176,6 +176,69 @@ def f(xs, ys):
     assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [8]
 
 
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_memberships_that_are_conditions_mean_what_python_means(mode: str) -> None:
+    text = """
+class Club:
+    def __init__(self): self.members, self.pairs, self.chairs = [], set(), set()
+    def paid(self): return {m for m in self.members if (m, 1) in self.pairs}
+    def known(self): return {m for m in self.members if (m, (m, 2)) in self.pairs}
+    def unnamed(self): return {m for m in self.members if (m, _) in self.pairs}
+    def next_to(self): return {m for m in self.members if m + 1 in self.chairs}
+    def both(self):
+        return {m for m in self.members if m in self.chairs for n in self.members if (n, m) in self.pairs}
+
+def main(show):
+    club = Club()
+    def everything():
+        for ask in (club.paid, club.known, club.unnamed, club.next_to, club.both):
+            try:
+                show(sorted(ask()))
+            except Exception as error:
+                show(type(error).__name__)
+    everything()
+    club.members += [1, 2, 3]; everything()
+    club.pairs |= {(1, 1), (2, (2, 2)), (3, 1)}; everything()
+    club.chairs |= {1, 3, 4}; everything()
+    club.pairs.discard((1, 1)); everything()
+    club.members.append("a"); everything()
+    club.pairs = None; everything()
+"""
+    compiled = incoq.compile_source(text, mode=mode, unmarked=True)
+    assert len([site for site in compiled.sites if site.faults]) >= 4
+    plain: dict[str, Any] = {}
+    exec(text, plain)
+    assert outputs(load(compiled.code)) == outputs(plain)
+
+
+def test_what_a_function_binds_itself_does_not_outlive_the_call() -> None:
+    text = """
+def f(xs):
+    import json
+    def helper(): pass
+    class Inner: pass
+    try:
+        pass
+    except ValueError as error:
+        pass
+    match xs:
+        case [first, *_]:
+            pass
+    a = {x for x in xs if x is json}
+    b = {x for x in xs if x is helper}
+    c = {x for x in xs if x is Inner}
+    d = {x for x in xs if x is error}
+    e = {x for x in xs if x is first}
+    f = {x for x in xs for x in xs}
+    g = {_ for _ in xs}
+    return {x for x in xs if x}
+"""
+    compiled = incoq.compile_source(text, unmarked=True)
+    assert len(compiled.left_out) == 7
+    assert {left.code for left in compiled.left_out} == {""}
+    assert len([site for site in compiled.sites if site.faults]) == 1
+
+
 def test_only_the_option_takes_them() -> None:
     assert not incoq.compile_source(PROGRAM).sites
     assert incoq.compile_source(PROGRAM).code.endswith(PROGRAM.lstrip())
