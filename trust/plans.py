@@ -153,12 +153,16 @@ def split(made: Program, rng: random.Random) -> tuple[Program, QuerySpec, str] |
 class Tally:
     """What was run, and what failed."""
 
-    def __init__(self) -> None:
+    def __init__(self, until: float = math.inf) -> None:
         self.counts: Counter[str] = Counter()
         self.failures: list[str] = []
+        self.until, self.cut = until, False  # when to leave the rest of a program's plans
 
     def attempt(self, kind: str, told: str, execution: Callable[[], Execution], sequence: list[Op]) -> None:
         """Run a program under a plan."""
+        if time.perf_counter() > self.until:
+            self.cut = True
+            return
         try:
             execution().run(sequence)
         except Refused:
@@ -171,15 +175,15 @@ class Tally:
 def run(budget_seconds: float, seed: int) -> Outcome:
     """Programs until the time is over, one at least."""
     start = time.perf_counter()
-    tally = Tally()
+    tally = Tally(start + budget_seconds)
     programs = 0
     for number in itertools.count(700_000 + 1_000 * seed):
-        if programs and (time.perf_counter() - start > budget_seconds or len(tally.failures) >= 5):
+        if tally.cut or time.perf_counter() > tally.until or len(tally.failures) >= 5:
             break
         programs += try_all(number, tally)
     counts = tally.counts
     figure = (
-        f"{programs} programs: {counts['plan']:,} plans, {counts['order']:,} join orders,"
+        f"{programs} programs{', the last not to the end' if tally.cut else ''}: {counts['plan']:,} plans, {counts['order']:,} join orders,"
         f" {counts['permutation']:,} permutations, {counts['split']:,} splits; {len(tally.failures)} differ"
     )
     return Outcome("plans", figure, "0 differences", tuple(tally.failures), (f"{counts['refused']} refused",))

@@ -224,6 +224,15 @@ PROGRAMS = {
                 tried(show, action)
                 show(q(u, d))
     """,
+    "of a tuple that holds sets only the length makes it true": """
+        @query
+        def true(s): return {u.name for u in s if u.n}
+        def main(show):
+            a = User((), "a")
+            s = Set([a, User(2, "b")])
+            for value in ((Set(), 1), frozenset(), (1,), ()):
+                show(true(s)); a.n = value; show(true(s))
+    """,
     "sets inside tuples are compared by identity": """
         @query
         def equals(s, v): return {u.name for u in s if u.n == v}

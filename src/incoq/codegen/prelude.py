@@ -969,6 +969,8 @@ def truth(v: Any) -> Any:
     cls = v.__class__
     if cls not in PLAIN and not isinstance(v, (Set, Dict, List)):
         for base in cls.__mro__:
+            if base is tuple or base is frozenset:
+                return v  # its length is all that counts, whatever it holds
             if base is not object and ("__bool__" in base.__dict__ or "__len__" in base.__dict__):
                 return plain(v)
     return v
