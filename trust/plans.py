@@ -183,7 +183,8 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         programs += try_all(number, tally)
     counts = tally.counts
     figure = (
-        f"{programs} programs{', the last not to the end' if tally.cut else ''}: {counts['plan']:,} plans, {counts['order']:,} join orders,"
+        f"{programs} programs{', the last not to the end' if tally.cut else ''}: {counts['plan']:,} plans,"
+        f" {counts['order']:,} join orders,"
         f" {counts['permutation']:,} permutations, {counts['split']:,} splits; {len(tally.failures)} differ"
     )
     return Outcome("plans", figure, "0 differences", tuple(tally.failures), (f"{counts['refused']} refused",))
