@@ -12,7 +12,17 @@ from click.testing import CliRunner
 
 from incoq.cli import main
 from incoq.evaluate.catalogue import EXPERIMENTS
-from incoq.evaluate.checks import FAILS, HOLDS, UNDECIDED, UNMEASURED, Advantages, combined, order_holds
+from incoq.evaluate.checks import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    UNMEASURED,
+    Advantages,
+    Outgrown,
+    Series,
+    combined,
+    order_holds,
+)
 from incoq.evaluate.claims import CLAIMS, Claim, judge
 from incoq.evaluate.drivers import ALL
 from incoq.evaluate.report import Report, html, markdown, summary
@@ -66,6 +76,24 @@ def test_a_claim_holds_when_all_it_asserts_does() -> None:
     assert combined([HOLDS, UNDECIDED]) == combined([HOLDS, UNMEASURED]) == UNDECIDED
     assert combined([UNDECIDED, FAILS]) == FAILS
     assert combined([UNMEASURED, UNMEASURED]) == UNMEASURED
+
+
+def test_a_version_outgrows_another_when_their_ratio_grows() -> None:
+    found = statistics()
+    outgrown = Outgrown(Series("birthday", "incremental", ALL, "time"), "original").check(found)
+    assert outgrown.verdict == HOLDS
+    assert "an exponent of 1.00 ± 0" in outgrown.measured
+    assert Outgrown(Series("birthday", "original", ALL, "time"), "incremental").check(found).verdict == FAILS
+
+
+def test_a_reason_stands_with_a_claim_that_is_not_found_to_hold() -> None:
+    failing = replace(claim("Probabilistic queries"), reason="because <of> it")
+    found = replace(report(), verdicts=tuple(judge([failing], statistics())))
+    assert found.verdicts[0].verdict == FAILS
+    assert "because &lt;of&gt; it" in html(found)
+    assert "| does not hold: because <of> it |" in summary(found)
+    holding = replace(failing, checks=(Outgrown(Series("birthday", "incremental", ALL, "time"), "original"),))
+    assert "because" not in summary(replace(found, verdicts=tuple(judge([holding], statistics()))))
 
 
 def test_transformation_is_judged_by_the_slowest_and_by_its_growth() -> None:

@@ -61,7 +61,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "running-demand", "Running example, varying demand set size", "running",
         "Appendix, figures “demand set size”", "demanded users", COMPILED,
-        Plan((1, 500, 2500, 5000, 10_000), 20_000, 0.9,
+        Plan((1, 500, 2500, 5000, 10_000), 20_000, 0.8,
              {"users": 10_000, "demanded": "size", "tagged_only": True}),
         Plan((1, 100, 1000, 2000), 20_000, 0.3, {"users": 2000, "demanded": "size", "tagged_only": True}),
         note="The group is the one with most followers of demanded users, and only these users move.",
@@ -76,19 +76,19 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "running-zipf", "Running example, Zipf-distributed data", "running", "Section 7 (Zipf variant)",
-        "users", EVERY, Plan(_FOUR, 20_000, 0.9, {"distribution": ZIPF}),
+        "users", EVERY, Plan(_FOUR, 20_000, 0.8, {"distribution": ZIPF}),
         Plan(_FEW_USERS, 20_000, 0.3, {"distribution": ZIPF}), _BOTH_PARTS, note=_ZIPF_NOTE, in_quick=False,
     ),
     Experiment(
         "running-zipf-top", "Running example, Zipf-distributed data, the most followed", "running",
         "Section 7 (Zipf variant)", "users", EVERY,
-        Plan(_FOUR, 20_000, 1, {"distribution": ZIPF, "celebs": "most followed"}, {"original": 500}),
+        Plan(_FOUR, 20_000, 0.8, {"distribution": ZIPF, "celebs": "most followed"}, {"original": 500}),
         Plan(_FEW_USERS, 20_000, 0.3, {"distribution": ZIPF, "celebs": "most followed"}, {"original": 500}),
         _BOTH_PARTS, note=_ZIPF_NOTE + " The three users with most followers are demanded.", in_quick=False,
     ),
     Experiment(
         "running-big", "Running example, big sets", "running", "not in the paper", "users", EVERY,
-        Plan(_FOUR, 20_000, 1, {"big": True}, {"original": 200}),
+        Plan(_FOUR, 20_000, 0.8, {"big": True}, {"original": 200}),
         Plan(_FEW_USERS, 500, 0.5, {"big": True}), _BOTH_PARTS,
         note="Half of all users follow each of the three demanded users, and half are in the group.",
         in_quick=False,
@@ -127,8 +127,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "auth-demand", "Auth, varying demand", "auth", "Section 7 (OSQ benchmarks)", "demanded users",
         ("incremental", "filtered", "osq"),
-        Plan((1, 10, 40, 150, 300), 0, 0.4, {"users": 300, "perms": 500, "demanded": "size"}),
-        Plan((1, 50, 150, 300), 0, 0.3, {"users": 300, "perms": 100, "demanded": "size"}),
+        Plan((1, 10, 40, 150, 300), 500, 0.4, {"users": 300, "perms": 500, "demanded": "size"}),
+        Plan((1, 50, 150, 300), 100, 0.3, {"users": 300, "perms": 100, "demanded": "size"}),
         note="300 users in one active group.", in_quick=False,
     ),
     Experiment(
@@ -155,7 +155,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         limits={"original": 40}, in_quick=False,
         note="Five roles; every user is given all of them. A step of the figures is one user's five.",
     ),
-    _simulation("la_mutex", "La mutex", (5, "size"), "rounds", (25, 50, 100, 200), (10, 20, 40, 80), 0.9),
+    _simulation("la_mutex", "La mutex", (5, "size"), "rounds", (25, 50, 100, 200), (10, 20, 40, 80), 1),
     _simulation("la_mutex", "La mutex", ("size", 5), "processes", (5, 10, 20, 40), (3, 6, 9, 12), 0.6),
     _simulation("ra_mutex", "RA mutex", ("size", 10), "processes", (2, 4, 6, 11, 20), (2, 4, 6, 8), 0.4),
     _simulation("ra_token", "RA token", ("size", 10), "processes", (10, 18, 33, 60),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from incoq.evaluate.statistics import Estimate, Fit, Statistics
+from incoq.evaluate.statistics import Estimate, Fit, Statistics, fit_power
 
 HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "undecided", "not measured"
 _NEAR, _WIDE = 0.25, 0.5
@@ -105,12 +105,15 @@ class Trend:
 
 @dataclass(frozen=True)
 class Less:
-    """One version needs at most `ratio` of another: at the largest size of both, or at this share of it."""
+    """One version needs at most `ratio` of another: at the largest size of both, or at a share of it.
+
+    Or in the mean, the geometric one over all sizes that both have.
+    """
 
     series: Series
     than: str
     ratio: float
-    at: float | Literal["smallest"] = 1.0
+    at: float | Literal["smallest", "mean"] = 1.0
 
     def check(self, statistics: Statistics) -> Finding:
         other = Series(self.series.experiment, self.than, self.series.part, self.series.measure)
@@ -119,41 +122,55 @@ class Less:
         common = sorted(mine.keys() & theirs.keys())
         if not common:
             return Finding(f"{self.series}: no samples to compare with {self.than}", UNMEASURED, rests)
-        wanted = common[0] if self.at == "smallest" else self.at * common[-1]
-        size = min(common, key=lambda n: abs(n - wanted))
-        if theirs[size].value <= 0:
+        sizes = self._sizes(common)
+        if any(mine[size].value <= 0 or theirs[size].value <= 0 for size in sizes):
             return Finding(f"{self.series}: nothing to compare with", UNDECIDED, rests)
-        ratio, error = _ratio(mine[size], theirs[size])
+        ratio, error = _mean_ratio([(mine[size], theirs[size]) for size in sizes])
         verdict = HOLDS if ratio <= self.ratio else FAILS
         if abs(ratio - self.ratio) < error:
             verdict = UNDECIDED
         spread = "unknown, one run" if math.isinf(error) else f"{error:.2f}"
         claimed = f"claimed at most {self.ratio:g}"
-        shown = f"{self.series}: {ratio:.2f} ± {spread} of {self.than} at {size:,}, {claimed}"
+        where = f"at {sizes[0]:,}" if len(sizes) == 1 else f"in the mean of {len(sizes)} sizes"
+        shown = f"{self.series}: {ratio:.2f} ± {spread} of {self.than} {where}, {claimed}"
         return Finding(shown, verdict, rests)
+
+    def _sizes(self, common: list[int]) -> list[int]:
+        match self.at:
+            case "mean":
+                return common
+            case "smallest":
+                return common[:1]
+            case share:
+                return [min(common, key=lambda size: abs(size - share * common[-1]))]
 
 
 @dataclass(frozen=True)
 class Outgrown:
-    """A series grows by a smaller exponent than another version's."""
+    """How many times a series another version's is grows with the size.
+
+    The ratio is fitted, not the two: what bends both in the same way does not bend it.
+    """
 
     series: Series
     than: str
 
     def check(self, statistics: Statistics) -> Finding:
         other = Series(self.series.experiment, self.than, self.series.part, self.series.measure)
-        fits = [self.series.fit(statistics), other.fit(statistics)]
         rests = f"{self.series.rows(statistics)}; and {self.than}"
-        if any(fit is None or math.isnan(fit.exponent) for fit in fits):
-            measured = self.series.of(statistics) and other.of(statistics)
-            return Finding(f"{self.series}: no exponents", UNDECIDED if measured else UNMEASURED, rests)
-        mine, theirs = (fit for fit in fits if fit is not None)
-        gap, width = theirs.exponent - mine.exponent, math.hypot(mine.half_width, theirs.half_width)
+        mine, theirs = ({e.size: e.value for e in s.of(statistics)} for s in (self.series, other))
+        common = sorted(size for size in mine.keys() & theirs.keys() if mine[size] > 0 and theirs[size] > 0)
+        if len(common) < 3:
+            measured = UNDECIDED if mine and theirs else UNMEASURED
+            return Finding(f"{self.series}: fewer than three sizes beside {self.than}", measured, rests)
+        exponent, width = fit_power([(size, theirs[size] / mine[size]) for size in common])
+        least, most = (theirs[size] / mine[size] for size in (common[0], common[-1]))
         shown = (
-            f"{self.series}: exponent {mine.exponent:.2f} ± {_number(mine.half_width)}, "
-            f"{self.than} {theirs.exponent:.2f} ± {_number(theirs.half_width)}"
+            f"{self.series}: {self.than} is {least:.2g} to {most:.2g} times that, with an exponent of "
+            f"{exponent:.2f} ± {_number(width)}"
         )
-        return Finding(shown, UNDECIDED if abs(gap) <= width else HOLDS if gap > 0 else FAILS, rests)
+        verdict = UNDECIDED if abs(exponent) <= width else HOLDS if exponent > 0 else FAILS
+        return Finding(shown, verdict, rests)
 
 
 @dataclass(frozen=True)
@@ -226,6 +243,13 @@ def _ratio(one: Estimate, other: Estimate) -> tuple[float, float]:
     """How many times one is the other, and the uncertainty of that."""
     ratio = one.value / other.value
     return ratio, abs(ratio) * math.hypot(_relative(one), _relative(other))
+
+
+def _mean_ratio(pairs: Sequence[tuple[Estimate, Estimate]]) -> tuple[float, float]:
+    """The geometric mean of the ratios, and its uncertainty."""
+    ratios = [_ratio(one, other) for one, other in pairs]
+    mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
+    return mean, mean * math.hypot(*(error / ratio for ratio, error in ratios)) / len(ratios)
 
 
 def _relative(estimate: Estimate) -> float:

@@ -112,9 +112,15 @@ def summary(report: Report) -> str:
     """What a README says: every claim with its verdict, and the peers at the largest size."""
     measured = dict(report.facts)
     cut = any(v.verdict == UNMEASURED for v in report.verdicts)
-    lines = [
+    sentences = (
         f"{report.tally()}. {report.statistics.samples:,} samples, {measured.get('machine', '')}, "
-        f"Python {measured.get('Python', '')}." + (" The run was cut short before the rest." if cut else ""),
+        f"Python {measured.get('Python', '')}.",
+        f"The standard deviation of the runs is below {SPREAD:.0%} of their mean "
+        f"{spread(report.statistics, SPREAD)}.",
+        "The run was cut short before the rest." if cut else "",
+    )
+    lines = [
+        " ".join(sentences).rstrip(),
         "",
         *_table(
             ("claim of the paper", "verdict"),

@@ -16,6 +16,7 @@ is that of a straight line through all differences, each weighted by its certain
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -238,6 +239,16 @@ def _at_the_mean(row: dict[str, Any]) -> tuple[float, float]:
     exponent = slope * ratio
     off = math.sqrt(scaled * (ratio**2 / row["wxx"] + (exponent / row["mean_y"]) ** 2 / row["weights"]))
     return exponent, _quantile(degrees) * off
+
+
+def fit_power(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The exponent of the second over the first, all above zero, and half of its interval."""
+    logs = [(math.log(x), math.log(y)) for x, y in points]
+    mean_x, mean_y = (sum(values) / len(logs) for values in zip(*logs, strict=True))
+    sxx = sum((x - mean_x) ** 2 for x, _ in logs)
+    syy = sum((y - mean_y) ** 2 for _, y in logs)
+    sxy = sum((x - mean_x) * (y - mean_y) for x, y in logs)
+    return sxy / sxx, half_width(len(logs), sxx, syy, sxy)
 
 
 def half_width(points: int, sxx: float, syy: float, sxy: float) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from incoq.evaluate.checks import FAILS, HOLDS, Finding, order_holds
 from incoq.evaluate.claims import Claim, Verdict
-from incoq.evaluate.statistics import half_width
+from incoq.evaluate.statistics import fit_power
 from incoq.output import write_text
 from incoq.stats import measure
 from incoq.stats_paper import PAPER, Figures
@@ -77,7 +76,7 @@ def verdicts(figures: Mapping[str, Figures]) -> list[Verdict]:
         HOLDS if few <= _FEW_SECONDS and most <= _ALL_SECONDS else FAILS,
         rests,
     )
-    exponent, width = _fitted([(lines, seconds) for _, lines, seconds in points])
+    exponent, width = fit_power([(lines, seconds) for _, lines, seconds in points])
     linear = Finding(
         f"time over lines of the generated program: exponent {exponent:.2f} ± {width:.2f}, claimed 1",
         order_holds(1, exponent, width),
@@ -97,13 +96,3 @@ def verdicts(figures: Mapping[str, Figures]) -> list[Verdict]:
             Claim("Transformation time is consistent with linear in program size", SOURCE, ()), (linear,)
         ),
     ]
-
-
-def _fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
-    """The exponent of time over lines, and half of its confidence interval."""
-    logs = [(math.log(lines), math.log(seconds)) for lines, seconds in points]
-    mean_x, mean_y = (sum(values) / len(logs) for values in zip(*logs, strict=True))
-    sxx = sum((x - mean_x) ** 2 for x, _ in logs)
-    syy = sum((y - mean_y) ** 2 for _, y in logs)
-    sxy = sum((x - mean_x) * (y - mean_y) for x, y in logs)
-    return sxy / sxx, half_width(len(logs), sxx, syy, sxy)
