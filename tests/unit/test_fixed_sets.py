@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from both_ways import same_both_ways
 
 import incoq
 
@@ -119,3 +120,38 @@ def test_a_set_in_its_own_elements_and_behind_a_field_is_still_one_set() -> None
     assert program["deep"](o) == {program["S"], 1}
     program["S"].discard(program["S"])
     assert program["deep"](o) == {1}
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "len({y for (y, z) in T if z == x}) in S",
+        "(x, len({y for (y, z) in T if z == x})) in S",
+        "sum(y for (y, z) in T if z == x) in S",
+        "(x, len(T)) in S if sum(y for (y, z) in T if z == x) >= 0",
+        "cnt(x) in S",
+    ],
+)
+def test_what_is_counted_may_be_looked_for_in_another_set(test: str) -> None:
+    program = f"""
+    R = Set()
+    S = Set()
+    T = Set()
+
+    @query
+    def cnt(k):
+        return len({{y for (y, z) in T if z == k}})
+
+    @query
+    def q():
+        return {{x for x in R if {test}}}
+
+    def main(show):
+        for n in range(3):
+            R.add(n)
+        S.update((0, 1, (1, 1), (1, 2)))
+        for step in range(12):
+            (T.add if step % 4 else T.discard)((step % 3, step % 2))
+            show(q())
+    """
+    same_both_ways(program)

@@ -68,6 +68,12 @@ class AllTrue(Len):
         return self.n == 0
 
 
+def adds_as_int(x: Any) -> bool:
+    """Is `x` added as integers are, whatever its class?"""
+    cls = x.__class__
+    return isinstance(x, int) and cls.__add__ is int.__add__ and cls.__radd__ is int.__radd__
+
+
 class Sum:
     """The sum. Add and delete O(1); empty: 0. Floats are summed exactly, so that nothing drifts."""
 
@@ -78,7 +84,7 @@ class Sum:
         self.others: list[Any] = []
 
     def add(self, x: Any, times: int = 1) -> None:
-        if isinstance(x, int):
+        if x.__class__ is int or adds_as_int(x):
             self.whole += x * times
         elif isinstance(x, float) and x - x == 0.0:
             self.exact += Fraction(x) * times
@@ -87,7 +93,7 @@ class Sum:
             self.others += [x] * times
 
     def remove(self, x: Any, times: int = 1) -> None:
-        if isinstance(x, int):
+        if x.__class__ is int or adds_as_int(x):
             self.whole -= x * times
         elif isinstance(x, float) and x - x == 0.0:
             self.exact -= Fraction(x) * times
@@ -182,7 +188,9 @@ class Ordered:
 
     def first(self) -> Any:
         while self.element(self.heap[0]) not in self.counts:
+            self.sortable = False  # where a comparison raises, what is left is no heap
             heapq.heappop(self.heap)
+            self.sortable = True
         return self.element(self.heap[0])
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from incoq.codegen.quote import quote, trailing
+from incoq.codegen.quote import quote, quote_expr, trailing
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Invariant
 from incoq.ir.relational import Kind
@@ -60,7 +60,7 @@ class Assign:
 
     target: str
     value: ast.expr
-    error: str = "AttributeError"  # what reading it may raise
+    is_field: bool = True  # what else is read may raise anything
 
 
 @dataclass(frozen=True)
@@ -172,12 +172,12 @@ class Assembler:
         """A run of field reads and at most one test, tried together."""
         statements: list[ast.stmt] = []
         test: ast.expr | None = None
-        error = "AttributeError"
+        fields_only = True
         while index < len(self.ops):
             op = self.ops[index]
             if isinstance(op, Assign):
                 statements += quote("X = Y", X=op.target, Y=op.value)
-                error = op.error if op.error != "AttributeError" else error
+                fields_only = fields_only and op.is_field
             elif isinstance(op, If) and (statements or not op.safe):
                 test = op.test
                 index += 1
@@ -187,20 +187,38 @@ class Assembler:
             index += 1
         if test is None:
             rest = self._from(index, depth + 1)
+            handler = "except AttributeError:\n    pass\n"
+            if not fields_only:
+                handler = "except Exception as ERROR:\n    SKIP(ERROR)\n"
             return quote(
-                "try:\n    READS\nexcept ERROR:\n    pass\nelse:\n    REST",
-                ERROR=error,
-                READS=statements,
-                REST=rest,
-            )
+                f"try:\n    READS\n{handler}else:\n    REST", READS=statements, REST=rest,
+                **self.owner.skipping(self.query),
+            )  # fmt: skip
         ok = self.owner.supply_local("ok")
         rest = self._from(index, depth + 1)
         holes = self.owner.skipping(self.query)
+        if not self._gives_bool(test):  # whose truth may raise
+            test = quote_expr("True if TEST else False", TEST=test)
         return quote(
             "try:\n    READS\n    OK = TEST\n"
             "except Exception as ERROR:\n    OK = SKIP(ERROR)\nif OK:\n    REST",
             READS=statements, OK=ok, TEST=test, REST=rest, **holes,
         )  # fmt: skip
+
+    def _gives_bool(self, test: ast.expr) -> bool:
+        """Is a test true or false, and no value whose truth is still to be asked?"""
+        support = self.owner.support
+        match test:
+            case ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.Constant():
+                return True
+            case ast.BoolOp(values=values):
+                return all(map(self._gives_bool, values))
+            case ast.IfExp(body=body, orelse=orelse):
+                return self._gives_bool(body) and self._gives_bool(orelse)
+            case ast.Call(func=ast.Name(id=function)):
+                own = (support.same, support.contains, support.holds, support.is_reflexive)
+                return function in (*own, "isinstance", "bool", "any", "all")
+        return False
 
     def _outlined(self, index: int) -> list[ast.stmt]:
         """The rest as a function of the local names that it reads."""

@@ -447,7 +447,8 @@ class List(list[Any]):
 
     def extend(self, other: Iterable[Any], /) -> None:
         if self._seen_():
-            for x in list(other):
+            them = iter(other)
+            for x in them if them is other else list(them):  # what is produced before an exception stays
                 self._put_(len(self), x)
         else:
             list_extend(self, other)
@@ -800,8 +801,8 @@ def is_reflexive(v: Any) -> bool:
         REFLEXIVE.add(v.__class__)
     try:
         return equals_itself(v)
-    except Exception:
-        return False
+    except Exception as error:
+        return doubted(error)
 
 
 def contains(s: Any, x: Any) -> bool:
@@ -1120,7 +1121,10 @@ class Demanded(AbstractSet[Any]):
         return Set(it)
 
     def __contains__(self, combination: object) -> bool:
-        return any(same(combination, known) for known in self)
+        try:
+            return any(same(combination, known) for known in self)
+        except Doubt as doubt:
+            raise doubt.__cause__ or doubt from None
 
     def __iter__(self) -> Iterator[Any]:
         return iter([key[: self._shown] for key in self._keys()])

@@ -495,7 +495,7 @@ class _BlockRenderer:
         if clause.watch:
             self.ops.append(Plain(quote("X = Y", X=local, Y=live)[0]))
         else:
-            self.ops.append(Assign(local, live, self.support.SKIPPED))
+            self.ops.append(Assign(local, live, is_field=False))
         if step.access is Access.FORWARD:
             self.scope.bound[value] = name(local)
         else:

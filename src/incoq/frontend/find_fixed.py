@@ -20,7 +20,15 @@ from dataclasses import replace
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module, Program
 from incoq.ir.expressions import Expr, clone
-from incoq.ir.objects import Condition, Membership, ObjectQuery, pattern_variables
+from incoq.ir.objects import (
+    Condition,
+    Membership,
+    ObjectQuery,
+    Pattern,
+    TuplePattern,
+    Value,
+    pattern_variables,
+)
 
 
 def find_fixed(program: Program, sites: Sequence[QuerySite]) -> dict[str, ast.expr]:
@@ -128,9 +136,23 @@ def _only_goes_through(name: str, site: QuerySite, params: Mapping[str, tuple[st
 def _expressions(query: ObjectQuery) -> Iterator[Expr]:
     yield query.result
     for clause in query.clauses:
-        yield clause.expr if isinstance(clause, Condition) else clause.source
+        if isinstance(clause, Condition):
+            yield clause.expr
+        else:
+            yield clause.source
+            yield from _values(clause.pattern)
     if query.aggregate is not None:
         yield from query.aggregate.arguments
+
+
+def _values(pattern: Pattern) -> Iterator[Expr]:
+    """The expressions in a pattern."""
+    match pattern:
+        case Value(expr):
+            yield expr
+        case TuplePattern(items):
+            for item in items:
+                yield from _values(item)
 
 
 def _without(
@@ -144,8 +166,18 @@ def _without(
             return old
         return Expr.of(_Shorten(fixed, params).visit(clone(old.node)))
 
+    def pattern(old: Pattern) -> Pattern:
+        match old:
+            case Value(value):
+                return Value(expr(value))
+            case TuplePattern(items):
+                return TuplePattern(tuple(map(pattern, items)))
+        return old
+
     clauses = tuple(
-        Condition(expr(c.expr)) if isinstance(c, Condition) else replace(c, source=expr(c.source))
+        Condition(expr(c.expr))
+        if isinstance(c, Condition)
+        else replace(c, source=expr(c.source), pattern=pattern(c.pattern))
         for c in query.clauses
     )
     return replace(

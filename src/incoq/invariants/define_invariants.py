@@ -152,7 +152,7 @@ class Definer:
                 fixed=frozenset(self.query.fixed),
             )  # fmt: skip
             covers = self.covers(problem)
-            blocks.append(Block(position, covers, self._guards(index, covers.best)))
+            blocks.append(Block(position, covers, self._guards(index, clauses, covers.best)))
             for step in covers.best.steps:
                 if step.access is Access.LOOKUP:
                     access[step.clause, step.key] = self._index(chosen[step.clause], step.key).name
@@ -190,7 +190,7 @@ class Definer:
 
     # -- tags -------------------------------------------------------------------------------------
 
-    def _guards(self, index: int, cover: Cover) -> tuple[Guard, ...]:
+    def _guards(self, index: int, clauses: tuple[Clause, ...], cover: Cover) -> tuple[Guard, ...]:
         """Tests that the update's objects are tagged; left out are implied ones, and those that save less
         than the tag costs: where there is no loop to leave out, or where it looks the object up at once."""
         clause = self.query.clauses[index]
@@ -205,7 +205,7 @@ class Definer:
                 continue  # such a tag holds sets only, and tells nothing of other values
             if "guards" in self.without:
                 implied = False
-            elif self.query.fixed and _saves_nothing(self.query.clauses, cover, variable, self.query.fixed):
+            elif self.query.fixed and _saves_nothing(clauses, cover, variable, self.query.fixed):
                 continue
             if variable != source and not implied and not clause.watch and incoming:
                 guards.append(Guard(self._guarding_tag(variable, index).name, variable))
