@@ -1,7 +1,7 @@
 """Random programs × random updates, compared with straightforward evaluation.
 
 The ordinary tests compare all answers after every operation; here they are compared after every fifth, and
-all invariants after every fortieth, so that the same time tries three times as many updates.
+all invariants after every fortieth, so that the same time tries almost twice as many updates.
 
 Kept seeds come first. What earlier runs did is remembered in `.trust/volume.json`, so that a run goes on with
 new seeds where the last one ended, and the figures add up; a seed that fails is written into the kept ones.
