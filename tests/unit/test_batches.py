@@ -142,37 +142,34 @@ def test_an_element_replaced_by_another_changes_the_answer(program: Any) -> None
     assert program.names(group) == {"b", "c"}
 
 
-def test_an_update_that_raises_while_a_batch_settles_leaves_the_data_changed_and_answers_right() -> None:
+def with_an_odd_location(raised: str) -> tuple[dict[str, Any], Any, Any, Any]:
+    """The program, a user, a group that holds it, and a location whose comparison raises when it is armed."""
     text = PROGRAM + (
         "class Odd:\n    armed = False\n    def __eq__(self, other):\n        if Odd.armed:\n"
-        "            raise KeyboardInterrupt\n        return NotImplemented\n    __hash__ = object.__hash__\n"
+        f"            raise {raised}\n        return NotImplemented\n    __hash__ = object.__hash__\n"
     )
     namespace: dict[str, Any] = {"__name__": "program"}
     exec(compile_source(text).code, namespace)
-    a, odd = namespace["User"]("a", "NYC"), namespace["Odd"]()
-    group = namespace["Set"]([a])
+    user, odd = namespace["User"]("a", "NYC"), namespace["Odd"]()
+    group = namespace["Set"]([user])
     assert namespace["names"](group) == {"a"}
     namespace["Odd"].armed = True
+    return namespace, user, group, odd
+
+
+def test_an_update_that_raises_while_a_batch_settles_leaves_the_data_changed_and_answers_right() -> None:
+    namespace, user, group, odd = with_an_odd_location("KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
-        namespace["in_a_batch"](a, "Lima", odd)
+        namespace["in_a_batch"](user, "Lima", odd)
     namespace["Odd"].armed = False
-    assert a.loc is odd
+    assert user.loc is odd
     assert namespace["names"](group) == set()
 
 
 def test_a_comparison_that_raises_while_a_batch_settles_skips_the_combination() -> None:
-    text = PROGRAM + (
-        "class Odd:\n    armed = False\n    def __eq__(self, other):\n        if Odd.armed:\n"
-        "            raise RuntimeError\n        return NotImplemented\n    __hash__ = object.__hash__\n"
-    )
-    namespace: dict[str, Any] = {"__name__": "program"}
-    exec(compile_source(text).code, namespace)
-    a, odd = namespace["User"]("a", "NYC"), namespace["Odd"]()
-    group = namespace["Set"]([a])
-    assert namespace["names"](group) == {"a"}
-    namespace["Odd"].armed = True
-    namespace["in_a_batch"](a, "Lima", odd)
-    assert a.loc is odd
+    namespace, user, group, odd = with_an_odd_location("RuntimeError")
+    namespace["in_a_batch"](user, "Lima", odd)
+    assert user.loc is odd
     assert namespace["names"](group) == set()
 
 
