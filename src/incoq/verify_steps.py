@@ -214,6 +214,8 @@ class Steps:
                         continue
                     if value in known and not clause.watch and not same(v, env[value]):
                         continue
+                    if key == value and not same(k, v):  # `m[x] == x`
+                        continue
                     found = True
                     if key is not None and key not in known:
                         env[key] = k
