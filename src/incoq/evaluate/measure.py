@@ -54,7 +54,6 @@ class Protocol:
 
 
 QUICK, FULL = Protocol(2, 2), Protocol(10, 30)
-FEW = 3  # runs of what cannot be forked, each of which loads its data anew
 MORE = 10  # runs at a time, of a point whose runs differ too much
 
 
@@ -114,11 +113,6 @@ class Evaluation:
                     if is_installed(mode) and size in experiment.sizes(mode, self.quick):
                         yield experiment, mode, size
 
-    def runs(self, mode: str) -> Protocol:
-        if mode in THREADED and not self.quick:
-            return Protocol(FEW, FEW)
-        return self.protocol
-
     def rows(self) -> list[Row]:
         return read_rows(self.samples) if self.samples.exists() else []
 
@@ -139,7 +133,7 @@ class Evaluation:
                 jobs.append(Job(experiment, mode, size, tuple((part, 0) for part in experiment.parts)))
             runs = tuple(
                 (part, number)
-                for number in self._missing(mode, here, experiment)
+                for number in self._missing(here, experiment)
                 for part in experiment.parts  # in turns: their difference is that of neighbours
             )
             if mode in THREADED:
@@ -152,9 +146,9 @@ class Evaluation:
             key=lambda job: (job.runs[-1][1] > self.protocol.least, job.experiment.plan(self.quick).seconds),
         )
 
-    def _missing(self, mode: str, here: Sequence[Row], experiment: Experiment) -> Iterator[int]:
+    def _missing(self, here: Sequence[Row], experiment: Experiment) -> Iterator[int]:
         """The numbers of the next runs: all parts are run when one of them needs it."""
-        protocol = self.runs(mode)
+        protocol = self.protocol
         parts = [
             [row.seconds / row.repeats for row in here if row.part == part and row.seconds is not None]
             for part in experiment.parts
@@ -177,7 +171,7 @@ class Evaluation:
             here = known.get((experiment.name, mode, size), [])
             if any(row.failure for row in here) or is_beyond_limit(rows, experiment.name, mode, size):
                 continue
-            each_part = self.runs(mode).least + (mode not in THREADED)  # and a counted one
+            each_part = self.protocol.least + (mode not in THREADED)  # and a counted one
             more = max(0, each_part * len(experiment.parts) - len(here))
             times = walls.get((experiment.name, mode))
             each = statistics.mean(times) if times else experiment.plan(self.quick).seconds

@@ -150,4 +150,4 @@ def shown(value: float) -> str:
 
 
 _NAMES = ", ".join(sorted(PEERS[mode].partition(",")[0] for mode in THREADED))
-THREADED_NOTE = f"{_NAMES} start threads, so their processes cannot be forked and they have fewer runs."
+THREADED_NOTE = f"{_NAMES} start threads, so they are not forked: each of their runs loads its data anew."
