@@ -210,7 +210,8 @@ CUT = (
     "the first experiment on the running example times 100,000 operations instead of 200,000, the others "
     "time 20,000 and end at 10,000 users, as those on JQL end at 10,000 objects, instead of 20,000",
     "Lamport's algorithm ends at 200 rounds instead of 1,000 and at 40 processes instead of 50, the original "
-    "of RA token at 48 instead of 70 and at 56 rounds instead of 100, and Dolev and Strong's at 40 instead of 100",
+    "of RA token at 48 processes instead of 70 and at 56 rounds instead of 100, and Dolev and Strong's "
+    "algorithm at 40 processes instead of 100",
     "original versions time fewer operations where one takes milliseconds; figures are per operation",
     "CheckAccess has 50 or 20 sessions instead of 1,000",
     "the data of the constant-factor study have a twentieth of the published pairs",

@@ -122,7 +122,7 @@ def _growth_claims(experiment: str, suffix: str, source: str, reason: str = "") 
 
 
 _SIMULATED = (
-    "ra-mutex-processes", "ra-token-processes", "sk-token-processes", "cr-leader-processes",
+    "ra-mutex-processes", "ra-token-processes", "ra-token-rounds", "sk-token-processes", "cr-leader-processes",
     "hs-leader-processes", "two-phase-commit-cohorts", "ds-crash-processes", "cl-paxos-acceptors",
 )  # fmt: skip
 _JQL = ("jql1-size", "jql-size", "jql3-size")
