@@ -123,7 +123,8 @@ def _growth_claims(experiment: str, suffix: str, source: str, reason: str = "") 
 
 _SIMULATED = (
     "ra-mutex-processes", "ra-token-processes", "ra-token-rounds", "sk-token-processes",
-    "cr-leader-processes", "hs-leader-processes", "two-phase-commit-cohorts", "ds-crash-processes", "cl-paxos-acceptors",
+    "cr-leader-processes", "hs-leader-processes", "two-phase-commit-cohorts", "ds-crash-processes",
+    "cl-paxos-acceptors",
 )  # fmt: skip
 _JQL = ("jql1-size", "jql-size", "jql3-size")
 _SIZE, _DEMAND = "Section 7, figure “varying input size”", "Appendix C"
