@@ -28,6 +28,7 @@ from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
+from incoq.frontend.resolve_names import resolve_names
 from incoq.invariants.define_invariants import Orders, define_invariants
 from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
@@ -153,6 +154,7 @@ def _compile(
     unmarked: bool,
     orders: Orders | None,
 ) -> Compiled:
+    resolve_names(program)
     sites, left_out = find_queries(program, unmarked)
     while True:
         fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}

@@ -21,6 +21,7 @@ _VALUES = frozenset(
     {"str", "int", "float", "complex", "bytes", "tuple", "frozenset", "Fraction", "Decimal"}
     | {"date", "datetime", "time", "timedelta", "UUID", "Path", "PurePath", "PosixPath", "UserString"}
 )
+_BY_IDENTITY = "let its objects be compared by identity, or read their fields outside of queries"
 _INTERCEPTS = frozenset({"__setattr__", "__delattr__", "__getattr__", "__getattribute__"})
 
 
@@ -44,8 +45,14 @@ def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
     fields = set(plan.fields())
     indexed = _indexed_fields(plan) if plan.mode == "incremental" else set()
     related = _related(program)
+    declared = {f for _, node in program.classes() for f in _assigned_fields(node)}
+    undeclared = fields - declared  # any object may have them
+    changed = _changed_later(program)
     for module, node in program.classes():
-        yield from _check_class(module, node, fields, indexed, related[node])
+        own = frozenset({f for c in related[node] for f in _assigned_fields(c)} & fields | undeclared)
+        yield from _check_class(module, node, fields, indexed, related[node], own)
+        if own and "__eq__" not in _methods(node):
+            yield from _check_hash(module, node, own, changed)
     for module in program.modules:
         yield from _check_class_assignments(module, fields)
         if indexed:
@@ -94,8 +101,9 @@ def _indexed_fields(plan: Plan) -> set[str]:
 
 
 def _check_class(
-    module: Module, node: ast.ClassDef, fields: set[str], indexed: set[str], related: set[ast.ClassDef]
-) -> Iterator[Fault]:
+    module: Module, node: ast.ClassDef, fields: set[str], indexed: set[str], related: set[ast.ClassDef],
+    own: frozenset[str],
+) -> Iterator[Fault]:  # fmt: skip
     methods = _methods(node)
     if fields:
         for method in sorted(_INTERCEPTS & methods.keys()):
@@ -106,7 +114,6 @@ def _check_class(
         message = f"queries read the field `{field}`, which `{node.name}` computes"
         yield frozenset({field}), module.error("IQ206", message, methods[field])
     decorator = _dataclass(node)
-    own = frozenset(f for c in related for f in _assigned_fields(c)) & fields
     unhashable = "__eq__" in methods and "__hash__" not in methods and not _assigns_hash(node)
     if decorator is not None and _option(decorator, "eq") is not False and not unhashable:
         frozen, unsafe = _option(decorator, "frozen"), _option(decorator, "unsafe_hash")
@@ -115,13 +122,16 @@ def _check_class(
         yield own, module.error("IQ205", f"objects of `{node.name}` cannot be dict keys", node)
     if "__eq__" in methods and own:
         message = f"`{node.name}` defines `__eq__`, so equal objects may have different fields"
-        yield own, module.error("IQ205", message, methods["__eq__"])
+        yield own, module.error("IQ205", message, methods["__eq__"], _BY_IDENTITY)
     elif (
         decorator is not None and _option(decorator, "unsafe_hash") and _option(decorator, "eq") is not False
     ):
         if own and not _option(decorator, "frozen"):
             message = f"objects of `{node.name}` are equal by their fields, so one may be taken for another"
             yield own, module.error("IQ205", message, node)
+    elif decorator is not None and own and _leaves_out(node):
+        message = f"objects of `{node.name}` may be equal and have different fields (`compare=False`)"
+        yield own, module.error("IQ205", message, node, _BY_IDENTITY)
     elif (base := _value_base(node)) is not None:
         changing = frozenset(f for c in related for f in _fields_of_self(c)) & fields
         if changing:
@@ -131,6 +141,48 @@ def _check_class(
     if late and (decorator is not None or _class_values(node) & late):
         message = f"`{sorted(late)[0]}` of `{node.name}` is set where no assignment shows it"
         yield late, module.error("IQ223", message, node)
+
+
+def _check_hash(
+    module: Module, node: ast.ClassDef, own: frozenset[str], changed: set[str] | None
+) -> Iterator[Fault]:
+    """An object whose hash changes is lost in every dict that has it as a key."""
+    method = _methods(node).get("__hash__")
+    if method is None:
+        return
+    read = {n.attr for n in ast.walk(method) if isinstance(n, ast.Attribute)}
+    moving = sorted(read if changed is None else read & changed)
+    if moving:
+        message = f"the hash of `{node.name}` reads `{moving[0]}`, which the program changes later"
+        yield (
+            own,
+            module.error("IQ205", message, method, "let the hash read what never changes, or define none"),
+        )
+
+
+def _changed_later(program: Program) -> set[str] | None:
+    """The attributes that something else than a constructor assigns; None, if that can be any."""
+    found: set[str] = set()
+    for module in program.modules:
+        making = {
+            inner
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__") and node.args.args
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name)
+            and inner.value.id == node.args.args[0].arg
+        }  # fmt: skip
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if node not in making:
+                    found.add(attr)
+                case ast.Call(
+                    func=ast.Name(id="setattr" | "delattr"), args=[_, ast.Constant(value=str(attr)), *_]
+                ):
+                    found.add(attr)
+                case ast.Call(func=ast.Name(id="setattr" | "delattr")):
+                    return None
+    return found
 
 
 def _related(program: Program) -> dict[ast.ClassDef, set[ast.ClassDef]]:
@@ -210,11 +262,16 @@ def _assigned_fields(node: ast.ClassDef) -> set[str]:
 
 
 def _fields_of_self(node: ast.ClassDef) -> set[str]:
+    """What methods assign to their first parameter, whatever its name, or `__new__` to anything."""
+    methods = [s for s in ast.walk(node) if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
+    own = {"self"} | {m.args.args[0].arg for m in methods if m.args.args}
     found: set[str] = set()
-    for inner in ast.walk(node):
-        match inner:
-            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
-                found.add(attr)
+    for method in methods:
+        for inner in ast.walk(method):
+            match inner:
+                case ast.Attribute(value=ast.Name(id=receiver), attr=attr, ctx=ast.Store()):
+                    if receiver in own or method.name == "__new__":
+                        found.add(attr)
     return found
 
 
@@ -225,6 +282,16 @@ def _dataclass(node: ast.ClassDef) -> ast.expr | None:
         if identifier == "dataclass":
             return decorator
     return None
+
+
+def _leaves_out(node: ast.ClassDef) -> bool:
+    """Is there a field of the dataclass that `==` does not compare?"""
+    return any(
+        keyword.arg == "compare" and isinstance(keyword.value, ast.Constant) and not keyword.value.value
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Call)
+        for keyword in inner.keywords
+    )
 
 
 def _option(decorator: ast.expr, option: str) -> object:
