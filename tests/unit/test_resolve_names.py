@@ -39,6 +39,20 @@ WAYS_OF_IMPORT = [
 ]
 
 
+def printed_both_ways(source: Path, mode: str = "filtered") -> str:
+    """What `app.py` of a folder prints, compiled and uncompiled."""
+    compiled = source.parent / "compiled"
+    write_program(compile_path(source, mode), source, compiled)
+    outputs = {
+        subprocess.run(
+            [sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout
+        for folder in (source, compiled)
+    }
+    (output,) = outputs
+    return output
+
+
 @pytest.mark.parametrize("mode", ["filtered", "incremental"])
 @pytest.mark.parametrize(("imports", "query"), WAYS_OF_IMPORT)
 def test_what_a_module_passes_on_from_incoq_is_known(
@@ -52,15 +66,23 @@ def test_what_a_module_passes_on_from_incoq_is_known(
         f"{imports}\nimport config\n\n@{query}\ndef large(s):\n    return {{x for x in s if x > 1}}\n\n"
         f"def inline(s):\n    return {query}({{x for x in s if x > 2}})\n{MAIN}\nmain()\n"
     )
-    write_program(compile_path(source, mode), source, tmp_path / "compiled")
-    outputs = [
-        subprocess.run(
-            [sys.executable, "app.py"], cwd=tmp_path / where, capture_output=True, text=True, check=True
-        ).stdout
-        for where in ("source", "compiled")
-    ]
-    assert outputs[0] == outputs[1] == "[2, 3]\n[2, 3, 9] [3, 9] [7]\n"
+    assert printed_both_ways(source, mode) == "[2, 3]\n[2, 3, 9] [3, 9] [7]\n"
     assert "import incoq" not in (tmp_path / "compiled" / "app.py").read_text()
+
+
+def test_a_query_of_another_module_is_found_by_the_whole_name_of_that_module(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for package, result in (("a", "x"), ("b", "-x")):
+        (source / package).mkdir(parents=True)
+        (source / package / "__init__.py").write_text("")
+        (source / package / "util.py").write_text(
+            f"from incoq import query\n@query\ndef q(s):\n    return {{{result} for x in s}}\n"
+        )
+    (source / "app.py").write_text(
+        "from incoq import Set, query\nfrom b.util import q\n@query\ndef r(s): return {x for x in q(s)}\n"
+        "print(sorted(r(Set([1, 2]))))\n"
+    )
+    assert printed_both_ways(source) == "[-2, -1]\n"
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,9 @@ def build_support(
             _insert_methods(statement, entries, ["m", "k", renderer.value], renderer)
         if isinstance(statement, ast.ClassDef) and statement.name == names["List"]:
             _insert_methods(statement, positions, ["s", "at", "x"], renderer)
+    if names["Set"] != "Set":
+        at = 1 + next(i for i, s in enumerate(body) if getattr(s, "name", "") == names["Set"])
+        body[at:at] = quote("S.__name__ = S.__qualname__ = 'Set'", S=names["Set"])
     maintained = names["Set"]
     if renderer.switches:
         maintained, body = _split_classes(body, names, supply, renderer)

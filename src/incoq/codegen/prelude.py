@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict  # noqa: F401  # keeps the answers of keep=lru(n)
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from types import MemberDescriptorType
 from typing import Any
 
 WAYS_OUT = {  # what to do about a fault that only the run shows
@@ -893,6 +894,13 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def unequal(a: Any, b: Any) -> bool:
+    """`!=` inside a query; a class may have its own."""
+    if isinstance(a, (set, tuple, list, dict)) or isinstance(b, (set, tuple, list, dict)):
+        return not equal(a, b)
+    return bool(a != b)
+
+
 def usual_equal(a: Any, b: Any) -> bool:
     """`==` in an unmarked query, as Python has it; of two containers it raises: their content may change."""
     if a is not b and isinstance(a, (set, list, dict)) and isinstance(b, (set, list, dict, frozenset)):
@@ -1208,6 +1216,15 @@ def named(attribute: Any) -> Any:
     if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
         raise IncoqRuntimeError("IQ220", f"`{attribute}`, reached by a computed name, changes fields unseen")
     return attribute
+
+
+def check_fields(cls: Any, *fields: str) -> None:
+    """Refuse a class that computes a field which queries read."""
+    for field in fields:
+        found = next((vars(base)[field] for base in cls.__mro__ if field in vars(base)), None)
+        is_slot = found.__class__ is MemberDescriptorType and found.__name__ == field
+        if hasattr(found.__class__, "__get__") and not is_slot:
+            refuse("IQ206", f"queries read the field `{field}`, which the class {cls.__name__} computes")
 
 
 def on_class(field: str) -> IncoqRuntimeError:

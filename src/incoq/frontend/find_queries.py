@@ -12,6 +12,7 @@ from incoq.frontend.find_unmarked import KEEP, comprehension_of, faults, why_not
 from incoq.frontend.find_unmarked import unmarked as find_unmarked
 from incoq.frontend.program import Module, Program
 from incoq.frontend.read_query import Body, Called, Place, read_body, unreachable
+from incoq.frontend.resolve_names import origin_of
 from incoq.ir.expressions import Expr, names_in
 from incoq.ir.objects import Condition, Fact, Keep, Membership, ObjectQuery, pattern_variables
 
@@ -203,7 +204,7 @@ class _Finder:
                 if isinstance(binding.node, ast.FunctionDef) and binding.node in self.definitions:
                     return binding.node
                 if isinstance(binding.node, ast.ImportFrom):
-                    return self._imported(binding.node, identifier)
+                    return self._imported(module, binding.node, identifier)
             case ast.Attribute(value=ast.Name(id="self"), attr=attr):
                 found = [
                     inner
@@ -215,19 +216,24 @@ class _Finder:
                 return known[0] if len(found) == 1 and found == known else None
         return None
 
-    def _imported(self, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
+    def _imported(self, module: Module, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
         original = next(a.name for a in node.names if (a.asname or a.name) == identifier)
-        last = (node.module or "").split(".")[-1]
-        for module in self.program.modules:
-            if module.name.split(".")[-1] == last:
-                binding = module.bindings.get(original)
-                if binding is not None and isinstance(binding.node, ast.FunctionDef):
-                    return binding.node if binding.node in self.definitions else None
+        origin = origin_of(self.program, module, node)
+        binding = origin.bindings.get(original) if origin is not None else None
+        if binding is not None and isinstance(binding.node, ast.FunctionDef) and binding.once:
+            return binding.node if binding.node in self.definitions else None
         return None
 
 
 def _check_names(module: Module) -> None:
     """What is imported from incoq must not mean something else elsewhere in the module."""
+    for name, original in module.incoq_names.items():
+        binding = module.bindings.get(name)
+        if binding is not None and not binding.once and isinstance(binding.node, ast.Import | ast.ImportFrom):
+            source = getattr(binding.node, "module", "")
+            if source != "incoq":
+                message = f"`{name}` is {original} of incoq, and imported from {source or 'elsewhere'}, too"
+                raise module.error("IQ209", message, binding.node, "give one of them another name")
     for node in ast.walk(module.tree):
         match node:
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):

@@ -45,10 +45,10 @@ def _follow_imports(program: Program, nodes: dict[int, list[ast.AST]]) -> None:
 
 
 def _follow(program: Program, module: Module, node: ast.ImportFrom) -> None:
-    origin = _origin(program, module, node)
+    origin = origin_of(program, module, node)
     for alias in node.names:
         local = alias.asname or alias.name
-        inner = _origin(program, module, node, alias.name)
+        inner = origin_of(program, module, node, alias.name)
         if inner is not None and inner.incoq_names:
             module.incoq_modules[local] = inner
         if origin is None or origin is module:
@@ -61,7 +61,7 @@ def _follow(program: Program, module: Module, node: ast.ImportFrom) -> None:
             module.incoq_names[local] = module.reexported[alias] = origin.incoq_names[alias.name]
 
 
-def _origin(program: Program, module: Module, node: ast.ImportFrom, inside: str = "") -> Module | None:
+def origin_of(program: Program, module: Module, node: ast.ImportFrom, inside: str = "") -> Module | None:
     """The module of the program that `from … import` names, or one that lies in it."""
     if not node.level:
         return _absolute(program, ".".join(filter(None, (node.module, inside))))
