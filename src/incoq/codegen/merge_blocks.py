@@ -6,6 +6,12 @@ Before:    if isinstance(x, tuple) and len(x) == 2:     After:    if isinstance(
            if isinstance(x, tuple) and len(x) == 2:                   B
                p, d = x
                B
+           answer = r_q.get(p)                                    answer = r_q.get(p)
+           if answer is not None:                                 if answer is not None:
+               A                                                      A
+           answer = r_q.get(p)                                        B
+           if answer is not None:
+               B
 Invariant: what is tested and read again is the same as before: it depends on names that nothing between
            assigns, and on nothing that maintenance changes
 """
@@ -27,6 +33,8 @@ def merge_blocks(statements: list[ast.stmt], quiet: Collection[str] = ()) -> lis
     that is maintained."""
     merged: list[ast.stmt] = []
     for statement in statements:
+        if _fetches_again(merged, statement, quiet):
+            commented([statement], *getattr(merged.pop(), "comments", ()))
         before = merged[-1] if merged else None
         if isinstance(before, ast.If) and isinstance(statement, ast.If) and _merges(before, statement, quiet):
             before.body = merge_blocks([*before.body, *_without_prefix(before.body, statement)], quiet)
@@ -42,6 +50,32 @@ def _merges(first: ast.If, second: ast.If, quiet: Collection[str]) -> bool:
     if tags and not all(_is_quiet(node, quiet) for statement in first.body for node in ast.walk(statement)):
         return False
     return _is_steady(first.test) and not names_in(first.test) & set(_assigned(first.body))
+
+
+def _fetches_again(merged: list[ast.stmt], statement: ast.stmt, quiet: Collection[str]) -> bool:
+    """Was what the last statement gets out of a map, for this one to test, got and tested just before?
+
+    `a = m.get(k)`, `if a is not None: A`, `a = m.get(k)`, and now `if a is not None: B`"""
+    if len(merged) < 3 or not isinstance(statement, ast.If):
+        return False
+    first, tested, again = merged[-3:]
+    if not isinstance(tested, ast.If) or not _is_fetch(again) or ast.dump(first) != ast.dump(again):
+        return False
+    return (
+        _merges(tested, statement, quiet)
+        and not names_in(again) & set(_assigned(tested.body))
+        and all(_is_quiet(node, quiet) for inner in tested.body for node in ast.walk(inner))
+    )
+
+
+def _is_fetch(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name()],
+            value=ast.Call(func=ast.Attribute(value=ast.Name(), attr="get"), args=[_], keywords=[]),
+        ):
+            return True
+    return False
 
 
 def _parts(test: ast.expr) -> list[ast.expr]:

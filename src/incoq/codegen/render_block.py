@@ -39,6 +39,7 @@ from incoq.codegen.assemble_block import (
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
 from incoq.codegen.quote import Holes, quote, quote_expr
+from incoq.invariants.index_demanded import holds_demanded
 from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
@@ -165,6 +166,7 @@ class _BlockRenderer:
         self.temporaries = 0
         self._guarded: list[Guard] = []
         self.keyable: set[str] = set(owner.plan.fixed)  # variables whose values are known to be hashable
+        self.demanded = False  # an index told that the combination is demanded
         self.swapped: dict[int, ast.expr] = {}  # clause -> the set to look up in, where that is the larger
 
     def render(self) -> list[ast.stmt]:
@@ -641,6 +643,7 @@ class _BlockRenderer:
         key = _tuple(
             [self.scope.get(v) for i in step.key if (v := clause.args[i]) not in self.owner.plan.fixed]
         )
+        self.demanded |= holds_demanded(self.owner.plan.invariant(index))
         if not step.new:
             self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return
@@ -692,13 +695,18 @@ class _BlockRenderer:
                 for variable in clause.args:
                     self._keyed(variable)
                 key = _tuple([self.scope.get(v) for v in clause.args])
-                if self.invariant.store is Store.RESULT and self.owner.keeps_objects(self.invariant.query):
-                    by_rest = len(self.invariant.head) > self.invariant.key
+                # An index that holds demanded tuples tests like the result, whose block is the next one.
+                asks = self.invariant.store is Store.RESULT or holds_demanded(self.invariant)
+                if asks and self.owner.keeps_objects(self.invariant.query):
+                    result = self.owner.plan.result_of(self.invariant.query)
+                    by_rest = len(result.head) > result.key
                     kept = self.owner.supply_local("rows") if by_rest else self.owner.answer
-                    self.ops.append(Plain(quote("A = R.get(K)", A=kept, R=demanded, K=key)[0]))
-                    self.ops.append(If(quote_expr("A is not None", A=kept)))
+                    find = "A = R[K]" if self.demanded else "A = R.get(K)"
+                    self.ops.append(Plain(quote(find, A=kept, R=demanded, K=key)[0]))
+                    if not self.demanded:
+                        self.ops.append(If(quote_expr("A is not None", A=kept)))
                     self.scope.kept = kept
-                else:
+                elif not self.demanded:
                     self.ops.append(If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
             case Access.SCAN:
                 self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)
