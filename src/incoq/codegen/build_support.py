@@ -32,6 +32,7 @@ class SupportCode:
     text: str
     setters: dict[str, str]
     deleters: dict[str, str]
+    changers: dict[str, str]  # field -> its setter for objects that one of `guards` holds
     setattr_: str
     delattr_: str
     names: dict[str, str]  # prelude name -> name in the program
@@ -111,7 +112,8 @@ def build_support(
         statements += _releasing(plan, renderer, asking, maintained)
     text = print_python(statements)
     return SupportCode(
-        text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
+        text, renderer.setters, renderer.deleters, renderer.changers, setattr_, delattr_, names,
+        asking.ask, asking.view,
         asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, asking.at_once,
