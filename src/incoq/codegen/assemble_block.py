@@ -100,6 +100,13 @@ class Plain:
 
 
 @dataclass(frozen=True)
+class Unpack:
+    """`p, d = x` of a tuple, which may have another length."""
+
+    statement: ast.stmt
+
+
+@dataclass(frozen=True)
 class Found:
     """Go on where a map or a set holds a value, and it is like what it must be like; see `ask_first`."""
 
@@ -109,7 +116,7 @@ class Found:
     kept: str = ""  # what the map has for the value becomes this local name
 
 
-Op = Assign | If | For | Plain | Keyable | Turn | Found
+Op = Assign | If | For | Plain | Keyable | Turn | Found | Unpack
 
 
 def ask_first(ops: list[Op]) -> list[Op]:
@@ -200,6 +207,11 @@ class Assembler:
         match self.ops[index]:
             case Plain(statement):
                 return [statement, *self._from(index + 1, depth)]
+            case Unpack(statement):
+                return quote(
+                    "try:\n    UNPACK\nexcept ValueError:\n    pass\nelse:\n    REST",
+                    UNPACK=[statement], REST=self._from(index + 1, depth + 1),
+                )  # fmt: skip
             case For(target, iterable, cost):
                 loop = ast.For(target, iterable, self._from(index + 1, depth + 1), [])
                 return trailing([loop], cost)
@@ -327,7 +339,7 @@ class Assembler:
                     found.add(target)
                 case For(target, _, _):
                     found |= names_in(target)
-                case Plain(ast.Assign(targets=[target])):
+                case Plain(ast.Assign(targets=[target])) | Unpack(ast.Assign(targets=[target])):
                     found |= names_in(target)
         return found
 

@@ -1,11 +1,15 @@
 """Merge maintenance blocks that begin with the same tests.
 
-Before:    if isinstance(x, tuple) and len(x) == 2:     After:    if isinstance(x, tuple) and len(x) == 2:
-               p, d = x                                               p, d = x
-               A                                                      A
-           if isinstance(x, tuple) and len(x) == 2:                   B
-               p, d = x
-               B
+Before:    if isinstance(x, tuple):                     After:    if isinstance(x, tuple):
+               try:                                                   try:
+                   p, d = x                                               p, d = x
+               except ValueError:                                     except ValueError:
+                   pass                                                   pass
+               else:                                                  else:
+                   A                                                      A
+           if isinstance(x, tuple):                                       B
+               ...
+                   B
            answer = r_q.get(p)                                    answer = r_q.get(p)
            if answer is not None:                                 if answer is not None:
                A                                                      A
@@ -38,6 +42,9 @@ def merge_blocks(statements: list[ast.stmt], quiet: Collection[str] = ()) -> lis
         before = merged[-1] if merged else None
         if isinstance(before, ast.If) and isinstance(statement, ast.If) and _merges(before, statement, quiet):
             before.body = merge_blocks([*before.body, *_without_prefix(before.body, statement)], quiet)
+        elif isinstance(before, ast.Try) and isinstance(statement, ast.Try) and _same_try(before, statement):
+            rest = commented(statement.orelse, *getattr(statement, "comments", ()))
+            before.orelse = merge_blocks([*before.orelse, *rest], quiet)
         else:
             merged.append(statement)
     return merged
@@ -78,6 +85,16 @@ def _is_fetch(statement: ast.stmt) -> bool:
     return False
 
 
+def _same_try(first: ast.Try, second: ast.Try) -> bool:
+    """Is the same tuple unpacked twice, the same names being given to its parts?"""
+    [unpack, *more] = first.body
+    again = second.body[0]
+    if more or len(second.body) > 1 or not _is_reading(unpack) or ast.dump(unpack) != ast.dump(again):
+        return False
+    handlers, others = map(ast.dump, first.handlers), map(ast.dump, second.handlers)
+    return list(handlers) == list(others) and not names_in(unpack) & set(_assigned(first.orelse))
+
+
 def _parts(test: ast.expr) -> list[ast.expr]:
     return test.values if isinstance(test, ast.BoolOp) else [test]
 
@@ -110,7 +127,7 @@ def _is_steady(test: ast.expr) -> bool:
 
 def _is_shape(node: ast.expr) -> bool:
     match node:
-        case ast.Name() | ast.Constant():
+        case ast.Name() | ast.Constant() | ast.Attribute(value=ast.Name(), attr="__class__"):
             return True
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name()]):
             return True

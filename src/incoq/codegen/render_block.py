@@ -35,6 +35,7 @@ from incoq.codegen.assemble_block import (
     Plain,
     Scope,
     Turn,
+    Unpack,
 )
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
@@ -231,7 +232,7 @@ class _BlockRenderer:
                 self._guarded.append(guard)
                 if guard.tag in self.known and variable == self._object():
                     continue
-                if "guards" not in self.owner.plan.without and self._looks_up(guard.tag, variable):
+                if "guards" not in self.owner.plan.without and self._looks_up_first(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
                 self.ops.append(If(self._in_tag(variable, guard.tag)))
@@ -253,8 +254,10 @@ class _BlockRenderer:
             return name(tag)
         return quote_expr("V in TAG", V=self.scope.get(variable), TAG=self.owner.fixed.get(tag, tag))
 
-    def _looks_up(self, index: str, variable: str) -> bool:
-        """Does the block look a variable up in an index?"""
+    def _looks_up_first(self, index: str, variable: str) -> bool:
+        """Does the block look a variable up in an index, and evaluate no condition before?"""
+        if any(test.names <= self.scope.bound.keys() for test in self.pending):
+            return False
         return any(
             step.access is Access.LOOKUP
             and len(step.key) == 1
@@ -292,10 +295,10 @@ class _BlockRenderer:
             case Value(expr):
                 self.ops.append(If(quote_expr("SAME(A, B)", SAME=self.support.same, A=value, B=expr.node)))
             case TuplePattern(items):
-                test = quote_expr("isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items)))
-                self.ops.append(If(test))
                 if self._unpack(items, value):
                     return
+                test = quote_expr("isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items)))
+                self.ops.append(If(test))
                 for position, item in enumerate(items):
                     component = quote_expr("T[I]", T=value, I=ast.Constant(position))
                     if isinstance(item, Variable) and item.name not in self.scope.bound:
@@ -311,15 +314,18 @@ class _BlockRenderer:
                         self._match(item, component)
 
     def _unpack(self, items: Sequence[Pattern], value: ast.expr) -> bool:
-        """Split a tuple at once, where all its parts are new variables."""
+        """Split a tuple at once, where all its parts are new variables; its length shows when it is tried."""
         variables = [item.name for item in items if isinstance(item, Variable)]
         if len(variables) < len(items) or len(set(variables)) < len(items):
             return False
         if any(v in self.scope.bound for v in variables):
             return False
         parts: list[ast.expr] = [ast.Name(self._fresh(v), ast.Store()) for v in variables]
+        if not parts:
+            return False
         target = ast.Tuple(parts, ast.Store())
-        self.ops.append(Plain(ast.Assign([target], value, lineno=0)))
+        self.ops.append(If(quote_expr("T.__class__ is tuple or isinstance(T, tuple)", T=value)))
+        self.ops.append(Unpack(ast.Assign([target], value, lineno=0)))
         self.scope.bound |= {v: name(self._fresh(v)) for v in variables}
         self.keyable.update(variables)
         return True
