@@ -23,7 +23,7 @@ def nyc_fans(celeb, group):
 
 def body_of(function: str, mode: str = "filtered", text: str = RUNNING) -> str:
     compiled = incoq.compile_source(text, mode=mode, strategy="tags")
-    code = compiled.code
+    code = compiled.support.text
     function = function.replace("Set.", f"{compiled.support.maintained}.")
     nodes: list[ast.stmt] = ast.parse(code).body
     for part in function.split("."):

@@ -88,6 +88,8 @@ class _Lower(ast.NodeTransformer):
                     if isinstance(op, ast.Eq):
                         return self._is_reflexive(left)
                     return ast.UnaryOp(ast.Not(), self._call(self.support.equals_itself, left))
+                if isinstance(op, ast.NotEq) and self.equal == self.support.equal:
+                    return self._call(self.support.unequal, left, right)
                 test = self._call(self.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():

@@ -196,9 +196,7 @@ class EventRenderer(DemandRenderer):
         """The element that a set holds in place of an equal one, where that makes a difference."""
         if not tells_equals_apart(self.plan, dependents):
             return []
-        return quote(
-            "if X.__class__ in LOOK_ALIKE:\n    X = STORED(S, X)", LOOK_ALIKE=self.support.LOOK_ALIKE, **holes
-        )
+        return quote("if X.__class__ not in ALONE:\n    X = STORED(S, X)", ALONE=self.support.ALONE, **holes)
 
     def _switched_methods(
         self, grow: list[ast.stmt], shrink: list[ast.stmt], holes: Holes
@@ -316,6 +314,7 @@ class EventRenderer(DemandRenderer):
         replaced_old = Event(old.columns, frozenset({Kind.ITEM}), NO_FIXED)
         replaced_new = Event(new.columns, frozenset({Kind.ITEM}), NO_FIXED)
         replace = [
+            *quote("if K.__class__ not in ALONE:\n    K = STORED(M, K)", ALONE=self.support.ALONE, **holes),
             *quote("OLD = M[K]", **holes),
             *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
             *self.whole(

@@ -1,0 +1,201 @@
+"""Classes that compute a field, or whose objects a dict confuses, are refused however they are written."""
+
+from __future__ import annotations
+
+import pytest
+from both_ways import compile_in, load, same_both_ways
+
+from incoq.compile import compile_source
+from incoq.errors import CompileError
+
+PERSON = """
+class P:
+    def __init__(self, a):
+        self.a = a
+"""
+ASK = """
+@query
+def q(s):
+    return {p.full for p in s}
+
+def ask():
+    return q(Set([P(1)]))
+"""
+REFUSED = r"IQ206|computes|defines|assigns on a class|part of a class"
+UNDER_IF = """
+    if True:
+        @property
+        def full(self):
+            return self.a
+"""
+INTERCEPTED = """
+    if True:
+        def __getattr__(self, name):
+            return 1
+"""
+SLOT = """
+class B:
+    __slots__ = ("a",)
+
+class P(B):
+    full = B.a
+    def __init__(self, a):
+        self.a = a
+"""
+ELSEWHERE = """
+import threading
+
+class P(threading.Thread):
+    full = threading.Thread.name
+    def __init__(self, a):
+        pass
+"""
+DECORATED = """
+def computes(cls):
+    return type(cls.__name__, (cls,), dict(full=property(lambda self: 1)))
+
+@computes"""
+COMPUTED = {
+    "set on the class": PERSON + "setattr(P, 'full', property(lambda self: self.a))",
+    "made by type": "P = type('P', (), {'full': property(lambda self: 1)})",
+    "under an if": PERSON + UNDER_IF,
+    "intercepted under an if": PERSON + INTERCEPTED,
+    "another name": PERSON + "    other = property(lambda self: self.a)\n    full = other",
+    "in a tuple": PERSON + "    x, full = 1, property(lambda self: self.a)",
+    "by a function": "def make(n):\n    return property(lambda self: 1)\n" + PERSON + "    full = make(1)",
+    "another's slot": SLOT,
+    "of a base elsewhere": ELSEWHERE,
+    "by a decorator": DECORATED + PERSON,
+}
+
+
+@pytest.mark.parametrize("how", COMPUTED)
+def test_a_field_that_a_class_computes_is_refused(how: str) -> None:
+    with pytest.raises(Exception, match=REFUSED):
+        load(compile_in(f"from incoq import Set, query\n{COMPUTED[how]}\n{ASK}", "filtered").code)["ask"]()
+
+
+def test_an_inherited_field_that_is_computed_elsewhere_is_refused_when_the_class_is_made() -> None:
+    program = """
+from incoq import Set, query
+import threading
+
+class W(threading.Thread):
+    pass
+
+@query
+def names(s):
+    return {w.name for w in s}
+
+def ask():
+    return names(Set([W(name="a")]))
+"""
+    compiled = compile_in(program, "filtered")
+    assert "check_fields(W, 'name')" in compiled.code
+    with pytest.raises(Exception, match=r"IQ206.*`name`, which the class W computes"):
+        load(compiled.code)["ask"]()
+
+
+def test_a_class_of_which_the_text_shows_all_is_not_looked_at_when_the_program_runs() -> None:
+    compiled = compile_source("""
+from dataclasses import dataclass
+from incoq import Set, query
+
+@dataclass(eq=False)
+class A:
+    full: int = 0
+
+class B(A):
+    limit = 3
+
+@query
+def q(s):
+    return {p.full for p in s if p.limit > 2}
+""")
+    assert "check_fields" not in compiled.code
+
+
+CONFUSED = {
+    "a lambda": "    __eq__ = lambda self, other: True\n    __hash__ = lambda self: 1",
+    "under an if": "    if True:\n        def __eq__(self, other): return True\n        __hash__ = None",
+    "by a decorator": "def by_key(cls):\n    cls.__eq__ = lambda self, other: True\n    return cls",
+}
+
+
+@pytest.mark.parametrize("how", CONFUSED)
+@pytest.mark.parametrize("fields", ["def __init__(self): self.n = 1", "__slots__ = ('n',)", "pass"])
+def test_objects_that_are_equal_by_value_are_refused(how: str, fields: str) -> None:
+    with pytest.raises(CompileError) as refused:
+        compile_source(f"""
+from incoq import query
+
+class P:
+    {fields}
+{CONFUSED[how]}
+
+def setup(p):
+    p.n = 0
+
+@query
+def q(s):
+    return {{p.n for p in s}}
+""")
+    assert refused.value.code == "IQ205"
+
+
+def test_a_dataclass_by_a_name_of_the_programs_own_is_known() -> None:
+    with pytest.raises(CompileError) as refused:
+        compile_source("""
+from dataclasses import dataclass
+from incoq import query
+hashed = dataclass(unsafe_hash=True)
+
+@hashed
+class P:
+    n: int
+
+@query
+def q(s):
+    return {p.n for p in s}
+""")
+    assert refused.value.code == "IQ205"
+
+
+def test_inequality_is_that_of_the_class() -> None:
+    same_both_ways("""
+class N:
+    def __ne__(self, other):
+        return False
+
+@query
+def differ(s, t):
+    return {1 for x in s for y in t if x != y}
+
+def main(show):
+    s, t = Set([N()]), Set([N()])
+    show(differ(s, t))
+    t.add(1)
+    show(differ(s, t))
+    s.add(2)
+    show(differ(s, t))
+    s.add((1, 2)), t.add((1, 2))
+    show(differ(s, t))
+""")
+
+
+def test_an_answer_says_that_it_is_a_set_also_where_the_name_is_taken() -> None:
+    namespace = load(
+        compile_source("""
+from typing import Set
+from incoq import query
+
+@query
+def q(s):
+    return {x for x in s}
+""").code
+    )
+    assert repr(namespace["q"](frozenset({1}))) == "Set({1})"
+    with pytest.raises(CompileError, match="imported from typing, too"):
+        compile_source(
+            "from incoq import Set, query\nfrom typing import Set\n@query\ndef q(s): return {x for x in s}"
+        )
