@@ -46,7 +46,18 @@ MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
 CLAUSES = 120  # of one query: code and time grow with their square
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers", "whole")
+SAVINGS = (
+    "counts",
+    "guards",
+    "indices",
+    "inlining",
+    "copies",
+    "classes",
+    "globals",
+    "numbers",
+    "whole",
+    "demanded",
+)
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 

@@ -72,7 +72,7 @@ def test_an_addition_goes_downstream_first_between_auxiliaries() -> None:
 
 
 def test_an_assignment_takes_the_old_away_and_puts_the_new_in() -> None:
-    before, after = update_at(body_of("set_loc"), r"\n {12}o\.loc = value\n(?= {12}#)")
+    before, after = update_at(body_of("change_loc"), r"\n {8}o\.loc = value\n(?= {8}#)")
     assert (before, after) == (["r_nyc_fans -"], ["r_nyc_fans +"])
 
 

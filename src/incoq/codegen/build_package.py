@@ -89,7 +89,7 @@ def _as_module(program: Program, text: str) -> str:
 
 def exported_names(support: SupportCode) -> set[str]:
     """Everything that rewritten text may call."""
-    tables = (support.setters, support.deleters, support.names, support.ask, support.view)
+    tables = (support.setters, support.deleters, support.changers, support.names, support.ask, support.view)
     companions = (support.demand, support.release, support.demanded, support.usual, support.fixers)
     names = {n for table in (*tables, *companions) for n in table.values()}
     deciding = {tag for tags in support.guards.values() for tag in tags}

@@ -33,6 +33,7 @@ class SupportCode:
     printed: tuple[Printed, ...]
     setters: dict[str, str]
     deleters: dict[str, str]
+    changers: dict[str, str]  # field -> its setter for objects that one of `guards` holds
     setattr_: str
     delattr_: str
     names: dict[str, str]  # prelude name -> name in the program
@@ -128,9 +129,9 @@ def build_support(
         roots.append(supply.fresh("weakly"))
         statements += _releasing(plan, renderer, asking, maintained, roots[-1])
     return SupportCode(
-        print_statements(statements), renderer.setters, renderer.deleters, setattr_, delattr_, names,
-        asking.ask, asking.view, asking.demand, asking.release, asking.demanded, renderer.adopted,
-        asking.usual, renderer.guards,
+        print_statements(statements), renderer.setters, renderer.deleters, renderer.changers, setattr_,
+        delattr_, names, asking.ask, asking.view, asking.demand, asking.release, asking.demanded,
+        renderer.adopted, asking.usual, renderer.guards,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, asking.at_once,
         tuple(plan.result_of(query).name for query in asking.at_once), tuple(roots),

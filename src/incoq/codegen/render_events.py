@@ -56,7 +56,10 @@ class EventRenderer(DemandRenderer):
             "F": ast.Constant(field_name),
         }  # fmt: skip
         target = ast.Attribute(name(receiver), field_name, ast.Store())
-        read = quote("OLD = getattr(O, F, MISSING)", **holes)
+        present_now = ast.Attribute(name(receiver), field_name, ast.Load())
+        read = quote(
+            "try:\n    OLD = NOW\nexcept AttributeError:\n    OLD = MISSING", NOW=present_now, **holes
+        )
         away = Event((name(receiver), name(self.old)))
         put = Event((name(receiver), name(self.value)))
         known = self._known_tags(dependents, field_relation(field_name))
@@ -96,9 +99,13 @@ class EventRenderer(DemandRenderer):
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
-        body = [*on_class, *self._guarded(guard, work, assign)]
         cost = event_cost(self.plan, field_relation(field_name))
         docs = f"{receiver}.{field_name} = {self.value}: {cost}"
+        if field_name in self.guards and "inlining" not in self.plan.without:
+            changer = self.changers[field_name] = self.supply.fresh(f"change_{field_name}")
+            self._define(changer, [self.value, receiver], f"{docs}, of an object that matters", work)
+            work = quote("F(V, O)", F=changer, V=self.value, O=receiver)
+        body = [*on_class, *self._guarded(guard, work, assign)]
         self._define(setter, [self.value, receiver], docs, body)
         remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]
         # A class attribute may stand in once the object's own is gone, and stays where there is none.
