@@ -156,7 +156,8 @@ class _Finder:
             self.alone = True
             try:
                 name = self._name(f"{owner}_comprehension")
-                body = read_body(Place(module, _locals_of(owners), name, self), node, ())
+                place = Place(module, _locals_of(owners), name, self, usual=True)
+                body = read_body(place, node, ())
                 query = _make(module, node, name, (), body, Options(keep=KEEP))
             except CompileError as error:
                 self.left_out.append(LeftOut(module, node, error.code, error.message))
