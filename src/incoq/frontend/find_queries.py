@@ -78,6 +78,7 @@ class _Finder:
         self.reading: list[ast.FunctionDef] = []
         self.methods: dict[str, list[ast.FunctionDef]] = {}
         self.left_out: list[LeftOut] = []
+        self.aliases: dict[str, str] = {}  # the modules that queries call functions of, by their names there
         self.alone = False  # reading an unmarked comprehension, which may hold no other query
 
     def find(self) -> list[QuerySite]:
@@ -193,7 +194,17 @@ class _Finder:
         if query.demand != query.all_params:
             message = f"`{query.name}` names demand parameters, so other queries cannot call it"
             raise module.error("IQ209", message, func)
+        home = self.definitions[node][0]
+        for hidden in query.hidden:
+            if home is not module and not self._means_same(module, home, hidden):
+                message = f"`{query.name}` reads the global `{hidden}` of another module"
+                raise module.error("IQ209", message, func, "make what it reads a parameter of both queries")
         return Called(query.name, query.hidden, query.aggregate is None)
+
+    def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
+        if self.aliases.setdefault(alias, original) != original:
+            message = f"`{alias}` is the module {original} here and {self.aliases[alias]} in another query"
+            raise module.error("IQ209", message, node, "import each under a name of its own")
 
     def _definition(self, module: Module, func: ast.expr) -> ast.FunctionDef | None:
         match func:
@@ -204,7 +215,7 @@ class _Finder:
                 if isinstance(binding.node, ast.FunctionDef) and binding.node in self.definitions:
                     return binding.node
                 if isinstance(binding.node, ast.ImportFrom):
-                    return self._imported(binding.node, identifier)
+                    return self._imported(module, binding.node, identifier)
             case ast.Attribute(value=ast.Name(id="self"), attr=attr):
                 found = [
                     inner
@@ -216,15 +227,36 @@ class _Finder:
                 return known[0] if len(found) == 1 and found == known else None
         return None
 
-    def _imported(self, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
-        original = next(a.name for a in node.names if (a.asname or a.name) == identifier)
-        last = (node.module or "").split(".")[-1]
-        for module in self.program.modules:
-            if module.name.split(".")[-1] == last:
-                binding = module.bindings.get(original)
-                if binding is not None and isinstance(binding.node, ast.FunctionDef):
-                    return binding.node if binding.node in self.definitions else None
-        return None
+    def _imported(self, module: Module, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
+        home = self.program.imported(module, node)
+        binding = home.bindings.get(_original(node, identifier)) if home is not None else None
+        if binding is None or not isinstance(binding.node, ast.FunctionDef):
+            return None
+        return binding.node if binding.once and binding.node in self.definitions else None
+
+    def _means_same(self, module: Module, home: Module, identifier: str) -> bool:
+        """Is a global of one module the very global of another at all times?"""
+        binding, own = module.bindings.get(identifier), home.bindings[identifier]
+        return (
+            binding is not None
+            and (binding.once and own.once)
+            and isinstance(binding.node, ast.ImportFrom)
+            and _original(binding.node, identifier) == identifier
+            and self.program.imported(module, binding.node) is home
+            and not any(_assigns_attribute(m.tree, identifier) for m in self.program.modules)
+        )
+
+
+def _original(node: ast.ImportFrom, identifier: str) -> str:
+    """What a name that is imported is called where it comes from."""
+    return next(a.name for a in node.names if (a.asname or a.name) == identifier)
+
+
+def _assigns_attribute(tree: ast.Module, attribute: str) -> bool:
+    return any(
+        isinstance(n, ast.Attribute) and n.attr == attribute and not isinstance(n.ctx, ast.Load)
+        for n in ast.walk(tree)
+    )
 
 
 def _check_names(module: Module) -> None:

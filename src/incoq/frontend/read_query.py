@@ -62,6 +62,9 @@ class Queries(Protocol):
     def called(self, module: Module, func: ast.expr) -> Called | None:
         """The query that a call names, if it names one."""
 
+    def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
+        """Note that a query calls functions of a module: a name means one module in all queries."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -122,7 +125,9 @@ class _Reader:
         self.of_pairs = of_pairs
         self.place, self.module, self.comp, self.params = place, place.module, comp, tuple(params)
         self.variables: set[str] = set(params)
-        self.purifier = Purifier(place.module, self.is_variable, self.nest, self._own_variables)
+        self.purifier = Purifier(
+            place.module, self.is_variable, self.nest, self._own_variables, place.queries.imports
+        )
         self.free: dict[str, None] = {}
         self.as_source = False
 
