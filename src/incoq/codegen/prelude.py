@@ -986,10 +986,9 @@ def plain(v: Any) -> Any:
     if issubclass(cls, (tuple, frozenset)):
         for part in v:
             plain(part)
-        return v
+        return v if cls is tuple or cls is frozenset else unmoved(v)
     if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
-        PLAIN.add(cls)
-        return v
+        return unmoved(v)
     if not issubclass(cls, (set, list, dict)) and not any(
         base is not object and any(operator in base.__dict__ for operator in OPERATORS)
         for base in cls.__mro__
@@ -998,6 +997,43 @@ def plain(v: Any) -> Any:
         return v
     refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen")
     raise TypeError(f"cannot look into {cls.__name__}")
+
+
+def unmoved(v: Any) -> Any:
+    """Let a value of a class of the program's own through, unless that may compute from fields of it."""
+    cls = v.__class__
+    own = [base for base in cls.__mro__ if base.__module__ not in ("builtins", "enum")]
+    if any(operator in vars(base) for base in own for operator in OPERATORS):
+        if has_fields(v) and not is_value_class(cls):
+            refuse("IQ301", f"a condition looks into a {cls.__name__}, which may compute from its fields")
+            raise TypeError(f"cannot look into {cls.__name__}")
+    elif not issubclass(cls, (tuple, frozenset)):
+        PLAIN.add(cls)
+    return v
+
+
+def has_fields(v: Any) -> bool:
+    """Has the object something that could be assigned?"""
+    return bool(getattr(v, "__dict__", None)) or any("__slots__" in vars(c) for c in v.__class__.__mro__)
+
+
+def sized(v: Any) -> Any:
+    """What `len` is asked of; an object that counts something else is refused."""
+    return v if v.__class__ in SOURCES or isinstance(v, (Set, Dict, List)) else plain(v)
+
+
+CALLED = {int, float, str, bytes, bool, complex}
+
+
+def called_of(v: Any, method: str) -> Any:
+    """What a method of texts or numbers is called of; an object with one of that name is refused."""
+    cls = v.__class__
+    if cls in CALLED or not hasattr(cls, method) or is_value_class(cls):
+        return v
+    if has_fields(v) or isinstance(v, bytearray):
+        refuse("IQ301", f"a condition calls `{method}` of a {cls.__name__}, which may read what changes")
+        raise TypeError(f"cannot call a method of {cls.__name__}")
+    return v
 
 
 def scalar(v: Any) -> Any:
