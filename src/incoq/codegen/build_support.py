@@ -497,7 +497,8 @@ class _Asking:
         key = _tuple(demand)
         holes: Holes = {
             "R": result.name, "K": key, "A": self.events.answer, "ASK": ask, "VIEW": view, "KEEP": keep,
-            "DROP": drop, "REFUSED": self.support.REFUSED, "ANSWER_OF": self.support.answer_of,
+            "DROP": drop, "REFUSED": self.support.REFUSED,
+            "CHECK": self.support.check_refused, "ANSWER_OF": self.support.answer_of,
             "NAME": ast.Constant(query.name), "DEMAND": self.events.demanders[query.name],
             "RELEASE": self.events.releasers[query.name], "VIEWCLASS": self.support.View,
         }  # fmt: skip
@@ -527,10 +528,10 @@ class _Asking:
         body = quote(
             "def SLOW():\n"
             "    FIRST\n"
-            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    if REFUSED:\n        CHECK()\n"
             "    AGAIN\n"
             "    FIND\n"
-            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    if REFUSED:\n        CHECK()\n"
             "    return ANSWER",
             FIND=find,
             SLOW=slow,
