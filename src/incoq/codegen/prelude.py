@@ -1036,6 +1036,11 @@ def unmoved(v: Any) -> Any:
     """Let a value of a class of the program's own through, unless that may compute from fields of it."""
     cls = v.__class__
     own = [base for base in cls.__mro__ if base.__module__ not in ("builtins", "enum")]
+    fields = getattr(cls, "__dataclass_fields__", ())
+    for field in fields:
+        plain(getattr(v, field, None))
+    if fields:
+        return v
     if any(operator in vars(base) for base in own for operator in OPERATORS):
         if has_fields(v) and not is_value_class(cls):
             refuse("IQ301", f"a condition looks into a {cls.__name__}, which may compute from its fields")

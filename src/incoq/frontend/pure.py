@@ -229,6 +229,10 @@ class _Walk(ast.NodeTransformer):
                     tests.append(ast.Compare(clone(left), [ast.Eq()], [item]))
                 chain = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
                 whole = chain if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), chain)
+                read = [i for i in items if not isinstance(i, ast.Constant | ast.Name)]
+                if read:  # Python reads them all before it compares one
+                    there = [ast.Compare(clone(i), [ast.Is()], [clone(i)]) for i in read]
+                    whole = ast.BoolOp(ast.And(), [*there, whole])
                 return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn()], comparators=[ast.Set(elts=items) | ast.List(elts=items)]
