@@ -632,6 +632,12 @@ def refuse(code: str, message: str) -> None:
     """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
     if len(REFUSED) < 100:
         REFUSED.append(IncoqRuntimeError(code, message))
+        hide()
+
+
+def hide() -> None:
+    """Let no query find an answer at once any more: so it looks whether anything was refused, and usually
+    need not. The compiler writes it."""
 
 
 READING = {"__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items"}
