@@ -45,7 +45,7 @@ from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
-from incoq.ir.relational import CONTENT, COUNT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind
+from incoq.ir.relational import CONTENT, COUNT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind, Test
 from incoq.names import NameSupply
 
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
@@ -68,6 +68,7 @@ class Renderer:
     whole: dict[str, str] = field(default_factory=dict)  # nested count that is kept whole -> its map
     answer: str = "answer"  # the local name of what is kept for a combination
     depth: int = 0  # of the statements around the block that is rendered
+    assumed: frozenset[Test] = frozenset()  # conditions that are known to hold
     _locals: dict[str, str] = field(default_factory=dict)
 
     def supply_local(self, prefix: str) -> str:
@@ -162,7 +163,7 @@ class _BlockRenderer:
         if event.fixed in owner.plan.fixed:
             self.scope.bound[event.fixed] = event.columns[0]
         self.ops: list[Op] = []
-        self.pending = list(invariant.tests)
+        self.pending = [test for test in invariant.tests if test not in owner.assumed]
         self.exclusions = self._exclusions()
         self.temporaries = 0
         self._guarded: list[Guard] = []
@@ -196,7 +197,7 @@ class _BlockRenderer:
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
-        given = self._given()
+        given = self._given() - {value for value, _, _ in self.invariant.told}
         if not any(c.relation.kind is Kind.TAG for c in self.invariant.clauses):
             given |= {c.args[0] for c in self.invariant.clauses if c.relation.kind is Kind.FIELD}
         return [v for v in dict.fromkeys(self.invariant.head) if v in given and v not in self.keyable]
@@ -654,7 +655,20 @@ class _BlockRenderer:
             self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return
         image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
-        self._loop_over(clause, step.new, image, cost)
+        if clause.relation.kind is not Kind.JOIN:
+            self._loop_over(clause, step.new, image, cost)
+            return
+        held = self.owner.plan.invariant(index).head
+        self._loop_over(clause, [i for i in step.new if clause.args[i] in held], image, cost)
+        self._read_told(clause.relation.name, [clause.args[i] for i in step.new])
+
+    def _read_told(self, join: str, columns: Sequence[str]) -> None:
+        """Read what an index of a join leaves out, since a field tells it."""
+        for value, owner, field_name in self.owner.plan.invariant(join).told:
+            if value in columns and value not in self.scope.bound:
+                local = self._fresh(value)
+                self.ops.append(Assign(local, ast.Attribute(self.scope.get(owner), field_name, ast.Load())))
+                self.scope.bound[value] = name(local)
 
     def _keyed(self, variable: str) -> None:
         """A value that a field gave may be no key at all."""
