@@ -168,6 +168,7 @@ class _BlockRenderer:
         self.temporaries = 0
         self._guarded: list[Guard] = []
         self.keyable: set[str] = set(owner.plan.fixed)  # variables whose values are known to be hashable
+        self.present: dict[tuple[str, str], bool] = {}  # (index, key that it has) -> was that just asked?
         self.demanded = False  # an index told that the combination is demanded
         self.swapped: dict[int, ast.expr] = {}  # clause -> the set to look up in, where that is the larger
 
@@ -232,11 +233,19 @@ class _BlockRenderer:
             if guard.variable == variable and guard not in self._guarded:
                 self._guarded.append(guard)
                 if guard.tag in self.known and variable == self._object():
+                    self._has(guard.tag, variable, False)
                     continue
                 if "guards" not in self.owner.plan.without and self._looks_up_first(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
                 self.ops.append(If(self._in_tag(variable, guard.tag)))
+                self._has(guard.tag, variable, True)
+
+    def _has(self, tag: str, variable: str, just_asked: bool) -> None:
+        """Note that a tag, or the index that stands for it, has the value of a variable. Where that was asked
+        before an assignment, a hash that reads the field may have become another one."""
+        if isinstance(value := self.scope.get(variable), ast.Name):
+            self.present[tag, value.id] = just_asked
 
     def _ask_tag(self, variable: str) -> None:
         """Ask the tag of a fixed set first, so that blocks about the set begin alike."""
@@ -655,6 +664,13 @@ class _BlockRenderer:
             self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return
         image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
+        if isinstance(key, ast.Name) and not any(isinstance(op, For) for op in self.ops):
+            # Most updates concern nobody: a test costs them less than a loop over nothing.
+            just_asked = self.present.get((index, key.id))
+            if just_asked is None:
+                self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
+            if just_asked is not False:
+                image = quote_expr("INDEX[KEY]", INDEX=index, KEY=key)
         if clause.relation.kind is not Kind.JOIN:
             self._loop_over(clause, step.new, image, cost)
             return
