@@ -239,7 +239,10 @@ class EventRenderer(DemandRenderer):
         noted = "note_element(S, X)"
         grow = [*self.waiting(noted, add, **holes), *grow]
         shrink = [*self.waiting(noted, discard, **holes), *shrink]
-        return self._switched_methods(grow, shrink, holes)
+        if "inlining" in self.plan.without:
+            return self._switched_methods(grow, shrink, holes)
+        asking = self._switched_methods(quote("S._put_(X)", **holes), quote("S._take_(X)", **holes), holes)
+        return {**asking, "_put_": grow, "_take_": shrink}
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share
