@@ -91,7 +91,10 @@ def rewrite_module(
     try:
         in_place = "inlining" not in without and not binds_anywhere(module.tree, CAUGHT_IN_PLACE)
         guards = support.guards if in_place else {}
-        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, guards)
+        asked = support.own_classes.values() if "inlining" not in without else ()
+        edits += rewrite_updates(
+            module.source, module.tree, names, skip, replaced, private, guards, frozenset(asked)
+        )
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
     edits.sort(key=lambda e: (e.start, e.end))
