@@ -200,7 +200,8 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
                     raise module.error("IQ209", f"`{alias.name}` of incoq in a compiled program", node, way)
                 if meant and local != support.names[meant]:
                     lines.append(f"{local} = {support.names[meant]}")
-            text = "; ".join(lines) or "pass  # incoq: compiled in"
+            alone = source.is_blank_after(source.end(node))
+            text = "; ".join(lines) or ("pass  # incoq: compiled in" if alone else "pass")
         case ast.Import(names=aliases) if any(a.name == "incoq" for a in aliases):
             others = [a for a in aliases if a.name != "incoq"]
             local = next(a.asname or "incoq" for a in aliases if a.name == "incoq")
@@ -220,6 +221,7 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
 def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> int:
     """Where the first statement after docstring and `__future__` imports begins, in the new text."""
     last: ast.stmt | None = None
+    after: ast.stmt | None = None
     for number, statement in enumerate(module.tree.body):
         docstring = (
             number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -228,13 +230,16 @@ def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> in
         if docstring or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
             last = statement
         else:
+            after = statement
             break
     if last is None:
         return _after_shebang(module.source)
     offset = source.line_end(source.end(last))
-    offset += len(source.newline(offset)) if offset < len(module.source) else 0
-    shift = sum(len(e.text) - (e.end - e.start) for e in edits if e.end <= offset)
-    return offset + shift
+    if after is not None and source.start(after) < offset:  # behind a semicolon
+        offset = source.start(after)
+    elif offset < len(module.source):
+        offset += len(source.newline(offset))
+    return offset + sum(len(e.text) - (e.end - e.start) for e in edits if e.start < offset)
 
 
 def _after_shebang(text: str) -> int:
