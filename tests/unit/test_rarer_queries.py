@@ -18,6 +18,27 @@ class User:
 """
 
 PROGRAMS = {
+    "queries stand in functions with parameters of all kinds, and read what a module binds in all ways": """
+        LIMIT: int = 2
+        match (3, [4, 5]):
+            case (three, [four, *rest]):
+                pass
+        def several(*groups, **named): return query({x for g in groups for x in g if x > LIMIT}), len(named)
+        def least(group, *, least=0):
+            asked = lambda s, *more, **options: query({x for x in s if x > least if x in group})
+            return asked(group)
+        def pairs(s):
+            def inner(t): return query({(x, y) for x in s for y in t if x < y if x > three})
+            return inner
+        class Some:
+            def of(self, s, /, t, *, u): return query({x for x in s if x in t or x in u if x > LIMIT})
+        def main(show):
+            s, t = Set([1, 3, 4]), Set([4, 9])
+            ask = pairs(s)
+            def every():
+                show(several(s, t, a=1), least(s), least(s, least=3), ask(t), Some().of(s, t, u=t), rest)
+            every(); s.add(7); every(); t.add(8); every(); s.discard(4); every()
+    """,
     "an entry is looked for in a dict that is not there": """
         class Thing:
             def __init__(self, n): self.n = n
