@@ -22,12 +22,20 @@ from incoq.codegen.find_unreached import find_unreached
 from incoq.codegen.shadowed_names import shadowed
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
-from incoq.frontend.check_classes import Fault, class_faults, class_fields, defines_equality, unconstrained
+from incoq.frontend.check_classes import (
+    Fault,
+    class_faults,
+    class_fields,
+    defines_equality,
+    doubtful_classes,
+    unconstrained,
+)
 from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
 from incoq.frontend.find_removals import makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
+from incoq.frontend.resolve_names import resolve_names
 from incoq.invariants.define_invariants import Orders, define_invariants
 from incoq.ir.invariants import Invariant, Plan, Store, shown_in_notebook
 from incoq.ir.relational import Kind
@@ -38,7 +46,18 @@ MODES = ("filtered", "incremental")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 # What may be left out to see what it brings; answers and costs stay as they are.
 CLAUSES = 120  # of one query: code and time grow with their square
-SAVINGS = ("counts", "guards", "indices", "inlining", "copies", "classes", "globals", "numbers", "whole")
+SAVINGS = (
+    "counts",
+    "guards",
+    "indices",
+    "inlining",
+    "copies",
+    "classes",
+    "globals",
+    "numbers",
+    "whole",
+    "demanded",
+)
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 
 
@@ -153,6 +172,7 @@ def _compile(
     unmarked: bool,
     orders: Orders | None,
 ) -> Compiled:
+    resolve_names(program)
     sites, left_out = find_queries(program, unmarked)
     while True:
         fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
@@ -177,6 +197,7 @@ def _compile(
         for meant in sorted(shadowed(support.text, module.bindings)):
             message = f"the program gives `{meant}` another meaning, which generated code needs"
             raise module.error("IQ213", message, module.bindings[meant].node)
+    doubtful = doubtful_classes(program, plan.fields())
     bound = bound_companions([module.tree for module in program.modules])
     modules = tuple(
         rewrite_module(
@@ -189,6 +210,7 @@ def _compile(
             without,
             bound,
             fixed,
+            doubtful,
         )
         for m in program.modules
     )

@@ -282,7 +282,7 @@ class View(AbstractSet[T]):
         return len(self._now())
 
     def __repr__(self) -> str:
-        return f"View({set(self._now()) or '{}'})"
+        return f"View({set(self._now())})"
 
     @classmethod
     def _from_iterable(cls, elements: Iterable[Any]) -> Set[Any]:

@@ -25,16 +25,21 @@ Env = dict[str, Any]
 _ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None), type})
 
 
+class _Unused:
+    """A class that has no objects."""
+
+
 class Values:
     """The values of one running program: what a set is there, what is equal, what is a source."""
 
     def __init__(self, compiled: Compiled, namespace: Mapping[str, Any]) -> None:
         names = compiled.support.names
         self.set_class: type = namespace[names["Set"]]
-        self.nan: float = namespace[names["NAN"]]
-        self.missing: Any = namespace[names["MISSING"]]
-        self.dict_class: type = namespace[names["Dict"]]
-        self.list_class: type = namespace[names["List"]]
+        # The output leaves out what the program does not use.
+        self.nan: float = namespace.get(names["NAN"], math.nan)
+        self.missing: Any = namespace.get(names["MISSING"])
+        self.dict_class: type = namespace.get(names["Dict"], _Unused)
+        self.list_class: type = namespace.get(names["List"], _Unused)
         seen = (self.set_class, self.dict_class, self.list_class)
         self.sources: tuple[type, ...] = (*seen, frozenset, tuple, range)
         self.compiled, self.namespace = compiled, namespace

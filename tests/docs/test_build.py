@@ -40,6 +40,7 @@ def test_the_method_is_shown_with_what_the_compiler_prints(built: Path) -> None:
     page = re.sub(r"<[^>]+>", "", text_of(built, "method.html"))
     assert "tag_u = {u : (u,) in tag_u_1, (u,) in tag_u_2}" in page
     assert "def set_loc(value, o):" in page
+    assert "def change_loc(value, o):" in page
     assert "O(#inv_member{u} × #demand.1{2=group})" in page
     assert 'class="graph"' in text_of(built, "method.html")
 

@@ -96,7 +96,7 @@ def show(program: str, name: str, how: str) -> str:
         case ["invariants"]:
             return "\n".join(map(str, what.plan.invariants))
         case ["code", "of", function]:
-            return code_of(what.code, function.replace("Set.", f"{what.support.maintained}."))
+            return code_of(what.support.text, function.replace("Set.", f"{what.support.maintained}."))
         case ["whole", "program"]:
             return without_prelude(what.code, what.support.maintained)
     raise ValueError(f"no such section: {name}")

@@ -137,6 +137,7 @@ def test_the_generated_functions_are_all_there() -> None:
     functions = {f["function"]: f["code"] for f in running()["maintenance"]}
     assert {"Set.add", "Set.discard", "set_loc", "del_loc", "demand_fans", "ask_fans"} <= functions.keys()
     assert functions["set_loc"].startswith("def set_loc(value, o):\n")
+    assert "# r_fans for field_loc += (u, u_loc)" in functions["change_loc"]
 
 
 @pytest.mark.parametrize("text", [PROGRAM.format(options=""), WIDE, MANY], ids=["running", "wide", "many"])

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import pytest
 
-from incoq.codegen.print_python import print_python
+from incoq.codegen.print_python import joined, print_statements
 from incoq.codegen.quote import commented, quote, quote_expr, trailing
 from incoq.ir.expressions import name
+
+
+def print_python(statements: Sequence[ast.stmt]) -> str:
+    return joined(print_statements(statements))
+
 
 SNIPPETS = [
     "x = 1\n",

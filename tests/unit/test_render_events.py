@@ -23,7 +23,7 @@ def nyc_fans(celeb, group):
 
 def body_of(function: str, mode: str = "filtered", text: str = RUNNING) -> str:
     compiled = incoq.compile_source(text, mode=mode, strategy="tags")
-    code = compiled.code
+    code = compiled.support.text
     function = function.replace("Set.", f"{compiled.support.maintained}.")
     nodes: list[ast.stmt] = ast.parse(code).body
     for part in function.split("."):
@@ -72,7 +72,7 @@ def test_an_addition_goes_downstream_first_between_auxiliaries() -> None:
 
 
 def test_an_assignment_takes_the_old_away_and_puts_the_new_in() -> None:
-    before, after = update_at(body_of("set_loc"), r"\n {12}o\.loc = value\n(?= {12}#)")
+    before, after = update_at(body_of("change_loc"), r"\n {8}o\.loc = value\n(?= {8}#)")
     assert (before, after) == (["r_nyc_fans -"], ["r_nyc_fans +"])
 
 

@@ -109,6 +109,7 @@ class Sum:
             try:
                 total = float(exact)
             except OverflowError:
+                float(self.whole)  # raises where `sum` does: floats become infinite, but no integer
                 total = float("inf") if exact > 0 else float("-inf")
         return sum(self.others, total) if self.others else total
 
@@ -137,8 +138,10 @@ class Mean(Sum):
             from statistics import StatisticsError  # only now: it is slow to import
 
             raise StatisticsError("mean requires at least one data point")
+        if any(isinstance(x, complex) for x in self.others):
+            raise TypeError("can't convert type 'complex' to numerator/denominator")
         if self.others:
-            return sum(self.others, self.whole + self.exact) / self.n
+            return sum(self.others, self.whole + float(self.exact) if self.floats else self.whole) / self.n
         if self.floats:
             return float((self.whole + self.exact) / self.n)
         mean = Fraction(self.whole, self.n)

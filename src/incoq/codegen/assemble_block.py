@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from incoq.codegen.quote import quote, quote_expr, trailing
+from incoq.codegen.quote import Holes, quote, quote_expr, trailing
 from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Invariant
 from incoq.ir.relational import Kind
@@ -99,7 +99,84 @@ class Plain:
     statement: ast.stmt
 
 
-Op = Assign | If | For | Plain | Keyable | Turn
+@dataclass(frozen=True)
+class Unpack:
+    """`p, d = x` of a tuple, which may have another length."""
+
+    statement: ast.stmt
+
+
+@dataclass(frozen=True)
+class Found:
+    """Go on where a map or a set holds a value, and it is like what it must be like; see `ask_first`."""
+
+    value: ast.expr
+    container: ast.expr
+    checks: tuple[ast.expr, ...]  # of the value, which cannot raise
+    kept: str = ""  # what the map has for the value becomes this local name
+
+
+Op = Assign | If | For | Plain | Keyable | Turn | Found | Unpack
+
+
+def ask_first(ops: list[Op]) -> list[Op]:
+    """Look a value up before asking whether it can be a key at all: most values are not there.
+
+    Before:    if old.__class__ in REFLEXIVE or is_reflexive(old):        three look-ups
+                   if old.__class__ in HASHABLE or keyable(old):
+                       if old in r_q: ...
+    After:     try:
+                   found = old in r_q                                     one
+               except Exception:
+                   found = is_reflexive(old) and keyable(old) and old in r_q
+               if found and (old.__class__ in REFLEXIVE or is_reflexive(old)): ...
+    Invariant: what cannot be a key is refused as before: looking it up raises TypeError
+    """
+    found: list[Op] = []
+    at = 0
+    while at < len(ops):
+        match ops[at : at + 3]:
+            case [
+                Keyable(ast.Name(id=value) as name_),
+                If(ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[container]), True),
+                *_,
+            ] if asked == value:
+                found.append(Found(name_, container, _checks_of(found, value)))
+                at += 2
+            case [
+                Keyable(ast.Name(id=value) as name_),
+                Plain(
+                    ast.Assign(
+                        targets=[ast.Name(id=kept)],
+                        value=ast.Call(
+                            func=ast.Attribute(value=container, attr="get"), args=[ast.Name(id=asked)]
+                        ),
+                    )
+                ),
+                If(ast.Compare(left=ast.Name(id=tested), ops=[ast.IsNot()]), True),
+            ] if asked == value and tested == kept:
+                found.append(Found(name_, container, _checks_of(found, value), kept))
+                at += 3
+            case _:
+                found.append(ops[at])
+                at += 1
+    return found
+
+
+def _checks_of(ops: list[Op], value: str) -> tuple[ast.expr, ...]:
+    """Take the tests of a value alone that cannot raise from the end of `ops`."""
+    checks: list[ast.expr] = []
+    while ops:
+        last = ops[-1]
+        if not isinstance(last, If) or not last.safe or value not in names_in(last.test):
+            break
+        match last.test:
+            case ast.BoolOp(op=ast.Or(), values=[ast.Compare(left=ast.Attribute()), ast.Call(args=[_])]):
+                checks.insert(0, last.test)
+                ops.pop()
+            case _:
+                break
+    return tuple(checks)
 
 
 class Assembler:
@@ -108,7 +185,7 @@ class Assembler:
     def __init__(
         self, owner: Renderer, ops: list[Op], body: Body, scope: Scope, invariant: Invariant, event: Event
     ) -> None:
-        self.owner, self.ops, self.body, self.scope = owner, ops, body, scope
+        self.owner, self.ops, self.body, self.scope = owner, ask_first(ops), body, scope
         self.label, self.query, self.event = invariant.name, invariant.query, event
         self.is_empty = False  # nothing is done for a combination: then nothing looks for one
 
@@ -130,6 +207,11 @@ class Assembler:
         match self.ops[index]:
             case Plain(statement):
                 return [statement, *self._from(index + 1, depth)]
+            case Unpack(statement):
+                return quote(
+                    "try:\n    UNPACK\nexcept ValueError:\n    pass\nelse:\n    REST",
+                    UNPACK=[statement], REST=self._from(index + 1, depth + 1),
+                )  # fmt: skip
             case For(target, iterable, cost):
                 loop = ast.For(target, iterable, self._from(index + 1, depth + 1), [])
                 return trailing([loop], cost)
@@ -149,6 +231,8 @@ class Assembler:
                     KEYABLE=self.owner.support.keyable, HASHABLE=self.owner.support.HASHABLE, V=value,
                     REST=self._from(index + 1, depth + 1),
                 )  # fmt: skip
+            case Found():
+                return self._found(self.ops[index], self._from(index + 1, depth + 1))  # type: ignore[arg-type]
             case Turn(before, after, safe):
                 ok, now = self.owner.supply_local("ok"), self.owner.supply_local("now_ok")
                 if safe:
@@ -167,6 +251,18 @@ class Assembler:
             case If() | Assign():
                 return self._attempt(index, depth)
         raise AssertionError(self.ops[index])
+
+    def _found(self, op: Found, rest: list[ast.stmt]) -> list[ast.stmt]:
+        found = op.kept or self.owner.supply_local("found")
+        ask = "M.get(V)" if op.kept else "V in M"
+        keyable = quote_expr("KEYABLE(V)", KEYABLE=self.owner.support.keyable, V=op.value)
+        holes: Holes = {
+            "F": found, "V": op.value, "M": op.container, "REST": rest,
+            "MAY": _all([*op.checks, keyable]),
+            "IS": _all([quote_expr("F is not None" if op.kept else "F", F=found), *op.checks]),
+        }  # fmt: skip
+        again = f"{ask} if MAY else None" if op.kept else f"MAY and {ask}"
+        return quote(f"try:\n    F = {ask}\nexcept Exception:\n    F = {again}\nif IS:\n    REST", **holes)
 
     def _attempt(self, index: int, depth: int) -> list[ast.stmt]:
         """A run of field reads and at most one test, tried together."""
@@ -237,10 +333,16 @@ class Assembler:
             found |= names_in(self.event.after) | {self.owner.supply_local("now_ok")}
         for op in self.ops[:index]:
             match op:
+                case Found(kept=kept) if kept:
+                    found.add(kept)
                 case Assign(target=target):
                     found.add(target)
                 case For(target, _, _):
                     found |= names_in(target)
-                case Plain(ast.Assign(targets=[target])):
+                case Plain(ast.Assign(targets=[target])) | Unpack(ast.Assign(targets=[target])):
                     found |= names_in(target)
         return found
+
+
+def _all(tests: list[ast.expr]) -> ast.expr:
+    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)

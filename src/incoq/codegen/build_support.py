@@ -7,15 +7,16 @@ the maintenance of sets goes into the two methods `Set.add` and `Set.discard`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from incoq.codegen.aggregates import CLASSES
+from incoq.codegen.drop_unused import drop_unused
 from incoq.codegen.kept_answers import Form, form_of, value_of
 from incoq.codegen.lower_tests import Support
-from incoq.codegen.print_python import print_python
+from incoq.codegen.print_python import Printed, joined, print_statements
 from incoq.codegen.quote import Holes, commented, quote, quote_expr
 from incoq.codegen.render_events import EventRenderer
 from incoq.codegen.switch_classes import METHODS
@@ -29,9 +30,10 @@ from incoq.names import NameSupply
 class SupportCode:
     """The generated text and the names that the rewritten program calls."""
 
-    text: str
+    printed: tuple[Printed, ...]
     setters: dict[str, str]
     deleters: dict[str, str]
+    changers: dict[str, str]  # field -> its setter for objects that one of `guards` holds
     setattr_: str
     delattr_: str
     names: dict[str, str]  # prelude name -> name in the program
@@ -49,6 +51,16 @@ class SupportCode:
     own_classes: dict[str, str]  # class of a fixed set while it is maintained -> that set
     at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
     results: tuple[str, ...]  # the maps that such expressions look into
+    roots: tuple[str, ...]  # what stays even where nothing mentions it
+
+    @cached_property
+    def text(self) -> str:
+        """All of it."""
+        return joined(self.printed)
+
+    def text_for(self, texts: Iterable[str]) -> str:
+        """What a program of these texts needs of it."""
+        return joined(drop_unused(self.printed, self.names, texts, self.roots))
 
 
 def build_support(
@@ -99,23 +111,30 @@ def build_support(
             _insert_methods(statement, entries, ["m", "k", renderer.value], renderer)
         if isinstance(statement, ast.ClassDef) and statement.name == names["List"]:
             _insert_methods(statement, positions, ["s", "at", "x"], renderer)
+    if names["Set"] != "Set":
+        at = 1 + next(i for i, s in enumerate(body) if getattr(s, "name", "") == names["Set"])
+        body[at:at] = quote("S.__name__ = S.__qualname__ = 'Set'", S=names["Set"])
     maintained = names["Set"]
     if renderer.switches:
         maintained, body = _split_classes(body, names, supply, renderer)
+    else:
+        body = [_as_python_calls(s) if getattr(s, "name", "") == maintained else s for s in body]
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]
     stores = [*renderer.fixed_sets(), *stores]
     statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
+    roots = [names["Set"], names["IncoqRuntimeError"]]  # a program may import them for others only
     if weak:
-        statements += _releasing(plan, renderer, asking, maintained)
-    text = print_python(statements)
+        roots.append(supply.fresh("weakly"))
+        statements += _releasing(plan, renderer, asking, maintained, roots[-1])
     return SupportCode(
-        text, renderer.setters, renderer.deleters, setattr_, delattr_, names, asking.ask, asking.view,
-        asking.demand, asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
+        print_statements(statements), renderer.setters, renderer.deleters, renderer.changers, setattr_,
+        delattr_, names, asking.ask, asking.view, asking.demand, asking.release, asking.demanded,
+        renderer.adopted, asking.usual, renderer.guards,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, asking.at_once,
-        tuple(plan.result_of(query).name for query in asking.at_once),
+        tuple(plan.result_of(query).name for query in asking.at_once), tuple(roots),
     )  # fmt: skip
 
 
@@ -162,6 +181,27 @@ def _split_classes(
     return maintained, [*body[:at], *switched, *body[at:]]
 
 
+class _OwnMethods(ast.NodeTransformer):
+    """`self.add(x)` becomes `Set.add(self, x)`."""
+
+    def __init__(self, cls: str) -> None:
+        self.cls = cls
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr="add" | "discard" as method)):
+                return quote_expr("C.M(self, X)", C=self.cls, M=method, X=node.args[0])
+        return self.generic_visit(node)
+
+
+def _as_python_calls(node: ast.stmt) -> ast.stmt:
+    """A class of the program may have an `add` of its own, which no other method of a set calls."""
+    assert isinstance(node, ast.ClassDef)
+    result = _OwnMethods(node.name).visit(clone(node))
+    assert isinstance(result, ast.stmt)
+    return result
+
+
 def _own_class(fixed: str, own: str, base: str, renderer: EventRenderer) -> list[ast.stmt]:
     """The class that one fixed set has while it is maintained, which does what concerns that set alone."""
     made = quote(
@@ -179,7 +219,9 @@ def _own_class(fixed: str, own: str, base: str, renderer: EventRenderer) -> list
     return made
 
 
-def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: str) -> list[ast.stmt]:
+def _releasing(
+    plan: Plan, events: EventRenderer, asking: _Asking, maintained: str, weakly: str
+) -> list[ast.stmt]:
     """The object that releases combinations whose parameters are garbage."""
     queries: list[ast.expr] = []
     for query in plan.queries:
@@ -198,7 +240,7 @@ def _releasing(plan: Plan, events: EventRenderer, asking: _Asking, maintained: s
     structures: list[ast.expr] = [name(structure) for structure in events.structures()]
     return quote(
         "W = WEAKLY(STRUCTURES, QUERIES, CODE)",
-        W=events.supply.fresh("weakly"), WEAKLY=events.support.Weakly,
+        W=weakly, WEAKLY=events.support.Weakly,
         STRUCTURES=ast.List(structures, ast.Load()), QUERIES=ast.List(queries, ast.Load()),
         CODE=ast.List(code, ast.Load()),
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Decide whether maintenance must know which of several equal values a set holds.
 
 Before:    if x in s:                        1, 1.0 and True are equal: `s.discard(1.0)` may remove 1
-               if x.__class__ in LOOK_ALIKE:
+               if x.__class__ not in ALONE:
                    x = stored(s, x)          what the set holds, found by a probe
 After:     if x in s:                        where queries only compare: equal values give equal answers
 Invariant: deletion changes what addition changed: keys are found by equality, and conditions that compare say

@@ -13,6 +13,7 @@ import ast
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from incoq.frontend.pure import PURE_METHODS
 from incoq.ir import expressions
 from incoq.ir.expressions import clone, name, substitute
 from incoq.relational.flatten_query import selector_root
@@ -29,6 +30,17 @@ class Support:
 
 
 _VALUE_TYPES = (ast.Constant, ast.JoinedStr)
+_DISPLAYS = (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Set)
+
+
+def _is_watched(node: ast.expr) -> bool:
+    """Does a clause watch the content of what this gives, where it counts?"""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Call(func=ast.Name(id="getattr")):
+            return True
+    return selector_root(node) is not None
 
 
 class _Lower(ast.NodeTransformer):
@@ -41,11 +53,27 @@ class _Lower(ast.NodeTransformer):
 
     def truth(self, node: ast.expr) -> ast.expr:
         """An expression of which the truth counts: an object that computes its own is refused."""
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                return ast.BoolOp(op, [*map(self.truth, values)])
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return ast.IfExp(*map(self.truth, (test, body, orelse)))
         lowered = self.visit(node)
         assert isinstance(lowered, ast.expr)
-        if isinstance(node, ast.Name) or selector_root(node) is not None:
+        if _is_watched(node):
             return self._call(self.support.truth, lowered)
-        return lowered
+        return self._plain(lowered) if isinstance(node, ast.Subscript) else lowered
+
+    def content(self, node: ast.expr) -> ast.expr:
+        """An expression of which the content counts: it is watched, or must not change."""
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                return ast.BoolOp(op, [*map(self.truth, values[:-1]), self.content(values[-1])])
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return ast.IfExp(self.truth(test), self.content(body), self.content(orelse))
+        lowered = self.visit(node)
+        assert isinstance(lowered, ast.expr)
+        return lowered if _is_watched(node) else self._plain(lowered)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         return ast.BoolOp(node.op, [*map(self.truth, node.values[:-1]), self.visit(node.values[-1])])
@@ -59,19 +87,38 @@ class _Lower(ast.NodeTransformer):
         if isinstance(node, ast.Name) and node.id in self.numbers:
             return node
         if isinstance(node, ast.Name):
-            test = ast.Compare(
-                ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(self.support.PLAIN)]
-            )
-            return ast.IfExp(test, node, self._call(function, node))
-        if selector_root(node) is not None:
-            return self._call(function, node)
+            return self._unless(node, self.support.PLAIN, self._call(function, node))
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._plain(i) for i in node.elts], ast.Load())
+        if isinstance(node, ast.Attribute | ast.Subscript | ast.IfExp | ast.BoolOp) or self._gives_part(node):
+            return self._call(function, node)
         return node
+
+    def _value(self, node: ast.expr, method: str) -> ast.expr:
+        """What a method is called of: a module, or a value whose methods read nothing else."""
+        if isinstance(node, ast.Constant | ast.JoinedStr) or method not in PURE_METHODS:
+            return node
+        checked = self._call(self.support.called_of, node, ast.Constant(method))
+        return self._unless(node, self.support.CALLED, checked)
+
+    def _unless(self, node: ast.expr, classes: str, checked: ast.expr) -> ast.expr:
+        """A variable as it is where its class is one of the usual ones, which saves the call."""
+        if not isinstance(node, ast.Name):
+            return checked
+        usual = ast.Compare(ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(classes)])
+        return ast.IfExp(usual, node, checked)
+
+    def _gives_part(self, node: ast.expr) -> bool:
+        """Is it a call that gives what something holds, whatever that is?"""
+        giving = ("getattr", self.support.item)
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in giving
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         left = self.visit(node.left)
-        parts = [self.visit(c) for c in node.comparators]
+        parts = [
+            self.content(c) if isinstance(op, ast.In | ast.NotIn) else self.visit(c)
+            for op, c in zip(node.ops, node.comparators, strict=True)
+        ]
         if len(node.ops) == 1:
             return self._compare(left, node.ops[0], parts[0])
         tests = [
@@ -88,6 +135,8 @@ class _Lower(ast.NodeTransformer):
                     if isinstance(op, ast.Eq):
                         return self._is_reflexive(left)
                     return ast.UnaryOp(ast.Not(), self._call(self.support.equals_itself, left))
+                if isinstance(op, ast.NotEq) and self.equal == self.support.equal:
+                    return self._call(self.support.unequal, left, right)
                 test = self._call(self.equal, left, right)
                 return test if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), test)
             case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
@@ -95,7 +144,7 @@ class _Lower(ast.NodeTransformer):
                     function = self.support.scalar
                     return ast.Compare(self._plain(left, function), [op], [self._plain(right, function)])
                 return ast.Compare(self._plain(left), [op], [self._plain(right)])
-            case ast.In() | ast.NotIn() if selector_root(right) is not None:
+            case ast.In() | ast.NotIn() if not isinstance(right, _DISPLAYS):
                 test = self._call(self.support.holds, right, left)
                 return test if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), test)
             case ast.In() | ast.NotIn():
@@ -114,6 +163,10 @@ class _Lower(ast.NodeTransformer):
         return ast.BinOp(self._plain(left), node.op, self._plain(right))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id == "len":
+            content = self.content(node.args[0])
+            sized = self._call(self.support.sized, content)
+            return ast.Call(node.func, [self._unless(content, self.support.SOURCES, sized)], [])
         args = [self.visit(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self._plain(self.visit(k.value))) for k in node.keywords]
         match node.func:
@@ -126,10 +179,8 @@ class _Lower(ast.NodeTransformer):
                 return self._call(self.support.fits, args[0])
             case ast.Name(id="hasattr" | "getattr" | "isinstance" | "type" | "callable"):
                 return ast.Call(node.func, args, keywords)
-            case ast.Name(id="len"):
-                return ast.Call(node.func, args, keywords)
             case ast.Attribute(value=receiver, attr=attr):
-                func = ast.Attribute(self.visit(receiver), attr, ast.Load())
+                func = ast.Attribute(self._value(self.visit(receiver), attr), attr, ast.Load())
                 return ast.Call(func, [self._plain(a) for a in args], keywords)
         return ast.Call(node.func, [self._plain(a) for a in args], keywords)
 
@@ -140,7 +191,10 @@ class _Lower(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice):
             return ast.Subscript(self._plain(self.visit(node.value)), self.visit(node.slice), ast.Load())
-        return self._call(self.support.item, self.visit(node.value), self.visit(node.slice))
+        value, index = self.visit(node.value), self.visit(node.slice)
+        if selector_root(node) is not None:
+            return self._call(self.support.item, value, index)
+        return ast.Subscript(self._plain(value), index, ast.Load())
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):

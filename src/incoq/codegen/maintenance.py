@@ -45,6 +45,7 @@ class Maintenance:
     functions: list[ast.stmt] = field(default_factory=list)
     setters: dict[str, str] = field(default_factory=dict)
     deleters: dict[str, str] = field(default_factory=dict)
+    changers: dict[str, str] = field(default_factory=dict)  # setters of objects that are known to matter
     demanders: dict[str, str] = field(default_factory=dict)
     releasers: dict[str, str] = field(default_factory=dict)
 

@@ -1,10 +1,20 @@
 """Merge maintenance blocks that begin with the same tests.
 
-Before:    if isinstance(x, tuple) and len(x) == 2:     After:    if isinstance(x, tuple) and len(x) == 2:
-               p, d = x                                               p, d = x
+Before:    if isinstance(x, tuple):                     After:    if isinstance(x, tuple):
+               try:                                                   try:
+                   p, d = x                                               p, d = x
+               except ValueError:                                     except ValueError:
+                   pass                                                   pass
+               else:                                                  else:
+                   A                                                      A
+           if isinstance(x, tuple):                                       B
+               ...
+                   B
+           answer = r_q.get(p)                                    answer = r_q.get(p)
+           if answer is not None:                                 if answer is not None:
                A                                                      A
-           if isinstance(x, tuple) and len(x) == 2:                   B
-               p, d = x
+           answer = r_q.get(p)                                        B
+           if answer is not None:
                B
 Invariant: what is tested and read again is the same as before: it depends on names that nothing between
            assigns, and on nothing that maintenance changes
@@ -27,9 +37,14 @@ def merge_blocks(statements: list[ast.stmt], quiet: Collection[str] = ()) -> lis
     that is maintained."""
     merged: list[ast.stmt] = []
     for statement in statements:
+        if _fetches_again(merged, statement, quiet):
+            commented([statement], *getattr(merged.pop(), "comments", ()))
         before = merged[-1] if merged else None
         if isinstance(before, ast.If) and isinstance(statement, ast.If) and _merges(before, statement, quiet):
             before.body = merge_blocks([*before.body, *_without_prefix(before.body, statement)], quiet)
+        elif isinstance(before, ast.Try) and isinstance(statement, ast.Try) and _same_try(before, statement):
+            rest = commented(statement.orelse, *getattr(statement, "comments", ()))
+            before.orelse = merge_blocks([*before.orelse, *rest], quiet)
         else:
             merged.append(statement)
     return merged
@@ -42,6 +57,42 @@ def _merges(first: ast.If, second: ast.If, quiet: Collection[str]) -> bool:
     if tags and not all(_is_quiet(node, quiet) for statement in first.body for node in ast.walk(statement)):
         return False
     return _is_steady(first.test) and not names_in(first.test) & set(_assigned(first.body))
+
+
+def _fetches_again(merged: list[ast.stmt], statement: ast.stmt, quiet: Collection[str]) -> bool:
+    """Was what the last statement gets out of a map, for this one to test, got and tested just before?
+
+    `a = m.get(k)`, `if a is not None: A`, `a = m.get(k)`, and now `if a is not None: B`"""
+    if len(merged) < 3 or not isinstance(statement, ast.If):
+        return False
+    first, tested, again = merged[-3:]
+    if not isinstance(tested, ast.If) or not _is_fetch(again) or ast.dump(first) != ast.dump(again):
+        return False
+    return (
+        _merges(tested, statement, quiet)
+        and not names_in(again) & set(_assigned(tested.body))
+        and all(_is_quiet(node, quiet) for inner in tested.body for node in ast.walk(inner))
+    )
+
+
+def _is_fetch(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name()],
+            value=ast.Call(func=ast.Attribute(value=ast.Name(), attr="get"), args=[_], keywords=[]),
+        ):
+            return True
+    return False
+
+
+def _same_try(first: ast.Try, second: ast.Try) -> bool:
+    """Is the same tuple unpacked twice, the same names being given to its parts?"""
+    [unpack, *more] = first.body
+    again = second.body[0]
+    if more or len(second.body) > 1 or not _is_reading(unpack) or ast.dump(unpack) != ast.dump(again):
+        return False
+    handlers, others = map(ast.dump, first.handlers), map(ast.dump, second.handlers)
+    return list(handlers) == list(others) and not names_in(unpack) & set(_assigned(first.orelse))
 
 
 def _parts(test: ast.expr) -> list[ast.expr]:
@@ -76,7 +127,7 @@ def _is_steady(test: ast.expr) -> bool:
 
 def _is_shape(node: ast.expr) -> bool:
     match node:
-        case ast.Name() | ast.Constant():
+        case ast.Name() | ast.Constant() | ast.Attribute(value=ast.Name(), attr="__class__"):
             return True
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name()]):
             return True

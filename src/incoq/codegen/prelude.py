@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict  # noqa: F401  # keeps the answers of keep=lru(n)
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from types import MemberDescriptorType
 from typing import Any
 
 WAYS_OUT = {  # what to do about a fault that only the run shows
@@ -194,81 +195,82 @@ class Set(set[Any]):
     def __ior__(self, other: Any, /) -> Any:
         if not isinstance(other, AbstractSet):
             return NotImplemented
-        self.update(other)
+        Set.update(self, other)
         return self
 
     def __isub__(self, other: Any, /) -> Any:
         if not isinstance(other, AbstractSet):
             return NotImplemented
-        self.difference_update(other)
+        Set.difference_update(self, other)
         return self
 
     def __iand__(self, other: Any, /) -> Any:
         if not isinstance(other, AbstractSet):
             return NotImplemented
-        self.intersection_update(other)
+        Set.intersection_update(self, other)
         return self
 
     def __ixor__(self, other: Any, /) -> Any:
         if not isinstance(other, AbstractSet):
             return NotImplemented
-        self.symmetric_difference_update(other)
+        Set.symmetric_difference_update(self, other)
         return self
 
     def copy(self) -> Any:
+        return derived(self, self)
+
+    def __copy__(self) -> Any:
         return self.__class__(self)
 
-    __copy__ = copy
-
     def union(self, *others: Iterable[Any]) -> Any:
-        return self.__class__(set.union(self, *others))
+        return derived(self, set.union(self, *others))
 
     def intersection(self, *others: Iterable[Any]) -> Any:
-        return self.__class__(set.intersection(self, *others))
+        return derived(self, set.intersection(self, *others))
 
     def difference(self, *others: Iterable[Any]) -> Any:
-        return self.__class__(set.difference(self, *others))
+        return derived(self, set.difference(self, *others))
 
     def symmetric_difference(self, other: Iterable[Any], /) -> Any:
-        return self.__class__(set.symmetric_difference(self, other))
+        return derived(self, set.symmetric_difference(self, other))
 
     def __or__(self, other: Any, /) -> Any:
         result = set.__or__(self, other)
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __and__(self, other: Any, /) -> Any:
         result = set.__and__(self, other)
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __sub__(self, other: Any, /) -> Any:
         result = set.__sub__(self, other)
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __xor__(self, other: Any, /) -> Any:
         result = set.__xor__(self, other)
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __ror__(self, other: Any, /) -> Any:
         result: Any = set.__ror__(self, other)  # type: ignore[call-arg]
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __rand__(self, other: Any, /) -> Any:
         result = set.__rand__(self, other)  # type: ignore[attr-defined]
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __rsub__(self, other: Any, /) -> Any:
         result = set.__rsub__(self, other)  # type: ignore[attr-defined]
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __rxor__(self, other: Any, /) -> Any:
         result = set.__rxor__(self, other)  # type: ignore[attr-defined]
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else derived(self, result)
 
     def __reduce__(self) -> Any:
         return self.__class__, (), (list(self), getattr(self, "__dict__", None))
 
     def __setstate__(self, state: Any) -> None:
-        self.update(state[0])
+        Set.update(self, state[0])
         if state[1]:
             self.__dict__.update(state[1])
 
@@ -277,8 +279,15 @@ class PlainSet(Set):
     """What a plain set of the program is: it shows as one, and its changes maintain the queries."""
 
     def __repr__(self) -> str:
+        if self.__class__ is not PlainSet:
+            return set.__repr__(self)
         inside = set.__repr__(self).removeprefix(self.__class__.__name__)
         return inside[1:-1] if inside.startswith("({") else f"set{inside}"
+
+
+def derived(s: Set, elements: Any) -> Set:
+    """A set made of another: not of a class of the program, as what Python makes of such sets is not."""
+    return (PlainSet if isinstance(s, PlainSet) else Set)(elements)
 
 
 dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.popitem
@@ -294,7 +303,8 @@ def unhashable(v: Any) -> int:
 
 class Dict(dict[Any, Any]):
     """What a dict of the program is where queries look into dicts: it shows as one, and its changes maintain
-    the queries. `__setitem__` and `__delitem__` are all that changes it."""
+    the queries. `__setitem__` and `__delitem__` are all that changes it; others call them here, as
+    a class of the program may have its own, which Python calls for an assignment alone."""
 
     __hash__ = unhashable  # type: ignore[assignment]
     _known_ = False
@@ -313,7 +323,7 @@ class Dict(dict[Any, Any]):
                 return default[0]
             raise KeyError(key)
         value = self[key]
-        del self[key]
+        Dict.__delitem__(self, key)
         return value
 
     def popitem(self) -> Any:
@@ -322,7 +332,7 @@ class Dict(dict[Any, Any]):
         try:
             key, value = dict_popitem(self)
             dict_set(self, key, value)
-            del self[key]
+            Dict.__delitem__(self, key)
         except BaseException:
             forget()
             raise
@@ -330,11 +340,11 @@ class Dict(dict[Any, Any]):
 
     def clear(self) -> None:
         for key in list(self):
-            del self[key]
+            Dict.__delitem__(self, key)
 
     def setdefault(self, key: Any, default: Any = None, /) -> Any:
         if key not in self:
-            self[key] = default
+            Dict.__setitem__(self, key, default)
         return self[key]
 
     def update(self, *others: Any, **named: Any) -> None:
@@ -343,30 +353,31 @@ class Dict(dict[Any, Any]):
         for other in others:
             if hasattr(other, "keys"):
                 for key in other.keys():  # noqa: SIM118  # as dict.update does
-                    self[key] = other[key]
+                    Dict.__setitem__(self, key, other[key])
             else:
                 for pair in other:
                     for key, value in dict((pair,)).items():
-                        self[key] = value
+                        Dict.__setitem__(self, key, value)
         for key, value in named.items():
-            self[key] = value
+            Dict.__setitem__(self, key, value)
 
     def __ior__(self, other: Any, /) -> Any:
-        self.update(other)
+        Dict.update(self, other)
         return self
 
     def copy(self) -> Any:
-        return self.__class__(self)
+        return Dict(self)
 
-    __copy__ = copy
+    def __copy__(self) -> Any:
+        return self.__class__(self)
 
     def __or__(self, other: Any, /) -> Any:
         result = dict.__or__(self, other)
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else Dict(result)
 
     def __ror__(self, other: Any, /) -> Any:
         result: Any = dict.__ror__(self, other)
-        return result if result is NotImplemented else self.__class__(result)
+        return result if result is NotImplemented else Dict(result)
 
 
 list_extend, list_insert, list_pop = list.extend, list.insert, list.pop
@@ -474,7 +485,7 @@ class List(list[Any]):
         self._take_(at, self[at])
 
     def clear(self) -> None:
-        self[:] = ()
+        List.__setitem__(self, slice(None), ())
 
     def __setitem__(self, at: Any, x: Any, /) -> None:
         if not self._seen_():
@@ -519,11 +530,11 @@ class List(list[Any]):
             self._take_(at, x)
 
     def __iadd__(self, other: Any, /) -> Any:
-        self.extend(other)
+        List.extend(self, other)
         return self
 
     def __imul__(self, times: Any, /) -> Any:
-        self[:] = list(self) * times
+        List.__setitem__(self, slice(None), list(self) * times)
         return self
 
     def copy(self) -> Any:
@@ -577,7 +588,9 @@ class Routes:
         return method
 
 
-set_routes, dict_routes, list_routes = Routes(set, Set), Routes(dict, Dict), Routes(list, List)
+set_routes = Routes(set, Set)
+dict_routes = Routes(dict, Dict)
+list_routes = Routes(list, List)
 
 THROUGH: dict[Any, Any] = {}
 
@@ -600,7 +613,6 @@ def through(function: Any) -> Any:
     return THROUGH[function]
 
 
-# Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
 UNMADE: set[str] = set()  # names of sets that the program has not made yet
 
 
@@ -611,6 +623,7 @@ def made(*names: str) -> None:
             raise NameError(f"name {name!r} is not defined")
 
 
+# Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[IncoqRuntimeError] = []
 
@@ -621,15 +634,31 @@ def refuse(code: str, message: str) -> None:
         REFUSED.append(IncoqRuntimeError(code, message))
 
 
+READING = {"__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items"}
+
+
+def check_reading(cls: Any) -> None:
+    """Refuse a container of the program's own that gives out something else than it holds."""
+    for base in cls.__mro__:
+        if base in (Set, PlainSet, Dict, List):
+            break
+        for own in sorted(READING & vars(base).keys()):
+            refuse("IQ301", f"a query reads a {cls.__name__}, which has its own `{own}`")
+
+
 def is_source(s: Any) -> bool:
     """May a query iterate `s`? What can be iterated but not maintained is refused."""
     cls = s.__class__
     if cls in SOURCES:
         return True
+    if cls is tuple or cls is List:
+        return True
     if issubclass(cls, (Set, Dict, frozenset)):
         SOURCES.add(cls)
+    if issubclass(cls, (Set, Dict, List)):
+        check_reading(cls)
         return True
-    if issubclass(cls, (tuple, List)):
+    if issubclass(cls, (tuple, frozenset)):
         return True
     if issubclass(cls, (str, bytes, bytearray)):
         refuse("IQ302", f"a query iterates over the {cls.__name__} {s!r:.40}")
@@ -675,7 +704,8 @@ def times(s: Any, x: Any) -> int:
 def items(m: Any) -> Iterable[Any]:
     """The entries of a mapping: nothing where `m` is none."""
     if isinstance(m, Dict):
-        return m.items()
+        is_source(m)
+        return dict.items(m)
     if isinstance(m, dict):
         refuse("IQ301", f"a query looks into a {m.__class__.__name__}, whose changes cannot be seen")
     return ()
@@ -692,18 +722,21 @@ def entries(m: Any) -> Iterable[Any]:
 
 def dict_item(m: Any, k: Any) -> Any:
     """The value of an entry of a dict; raises where there is none."""
-    if not isinstance(m, Dict):
+    if m.__class__ is not Dict:
         items(m)
-        raise TypeError(f"{m.__class__.__name__} has no entries")
+        if not isinstance(m, Dict):
+            raise TypeError(f"{m.__class__.__name__} has no entries")
     return m[k]
 
 
 def item(m: Any, k: Any) -> Any:
     """`m[k]` inside a query; raises where Python would, so that the combination is skipped."""
-    if isinstance(m, (dict, list)) and not isinstance(m, Dict):
+    if isinstance(m, Dict):
+        return dict_item(m, k)
+    if isinstance(m, (dict, list)):
         entries(m)
         raise TypeError(f"cannot look into {m.__class__.__name__}")
-    return plain(m)[k] if not isinstance(m, Dict) else m[k]
+    return plain(m)[k]
 
 
 def item_or_missing(m: Any, k: Any) -> Any:
@@ -723,7 +756,7 @@ def watchable(v: Any) -> bool:
     if isinstance(v, (Dict, List)):
         v._known_ = True
     if isinstance(v, (Set, Dict, List)):
-        return True
+        return is_source(v)
     if isinstance(v, (set, list, dict)):
         refuse("IQ301", f"a condition depends on the content of a {v.__class__.__name__}")
     return False
@@ -861,6 +894,13 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def unequal(a: Any, b: Any) -> bool:
+    """`!=` inside a query; a class may have its own."""
+    if isinstance(a, (set, tuple, list, dict)) or isinstance(b, (set, tuple, list, dict)):
+        return not equal(a, b)
+    return bool(a != b)
+
+
 def usual_equal(a: Any, b: Any) -> bool:
     """`==` in an unmarked query, as Python has it; of two containers it raises: their content may change."""
     if a is not b and isinstance(a, (set, list, dict)) and isinstance(b, (set, list, dict, frozenset)):
@@ -946,10 +986,9 @@ def plain(v: Any) -> Any:
     if issubclass(cls, (tuple, frozenset)):
         for part in v:
             plain(part)
-        return v
+        return v if cls is tuple or cls is frozenset else unmoved(v)
     if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
-        PLAIN.add(cls)
-        return v
+        return unmoved(v)
     if not issubclass(cls, (set, list, dict)) and not any(
         base is not object and any(operator in base.__dict__ for operator in OPERATORS)
         for base in cls.__mro__
@@ -958,6 +997,43 @@ def plain(v: Any) -> Any:
         return v
     refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen")
     raise TypeError(f"cannot look into {cls.__name__}")
+
+
+def unmoved(v: Any) -> Any:
+    """Let a value of a class of the program's own through, unless that may compute from fields of it."""
+    cls = v.__class__
+    own = [base for base in cls.__mro__ if base.__module__ not in ("builtins", "enum")]
+    if any(operator in vars(base) for base in own for operator in OPERATORS):
+        if has_fields(v) and not is_value_class(cls):
+            refuse("IQ301", f"a condition looks into a {cls.__name__}, which may compute from its fields")
+            raise TypeError(f"cannot look into {cls.__name__}")
+    elif not issubclass(cls, (tuple, frozenset)):
+        PLAIN.add(cls)
+    return v
+
+
+def has_fields(v: Any) -> bool:
+    """Has the object something that could be assigned?"""
+    return bool(getattr(v, "__dict__", None)) or any("__slots__" in vars(c) for c in v.__class__.__mro__)
+
+
+def sized(v: Any) -> Any:
+    """What `len` is asked of; an object that counts something else is refused."""
+    return v if v.__class__ in SOURCES or isinstance(v, (Set, Dict, List)) else plain(v)
+
+
+CALLED = {int, float, str, bytes, bool, complex}
+
+
+def called_of(v: Any, method: str) -> Any:
+    """What a method of texts or numbers is called of; an object with one of that name is refused."""
+    cls = v.__class__
+    if cls in CALLED or not hasattr(cls, method) or is_value_class(cls):
+        return v
+    if has_fields(v) or isinstance(v, bytearray):
+        refuse("IQ301", f"a condition calls `{method}` of a {cls.__name__}, which may read what changes")
+        raise TypeError(f"cannot call a method of {cls.__name__}")
+    return v
 
 
 def scalar(v: Any) -> Any:
@@ -1003,13 +1079,15 @@ class Stored:
         return False
 
 
-LOOK_ALIKE = {int, bool, float, complex, tuple, frozenset}
+ALONE = {str, bytes, type(None), Set, PlainSet}  # classes whose values equal none of another kind
 
 
 def stored(s: Any, x: Any) -> Any:
     """The element of `s` that equals `x`: 1, 1.0 and True are equal, and not the same; a named tuple equals a
     tuple."""
-    if x.__class__ in LOOK_ALIKE:
+    if x.__class__.__eq__ is object.__eq__:
+        ALONE.add(x.__class__)
+    elif x.__class__ not in ALONE:
         probe = Stored(x)
         if probe in s:
             return probe.found
@@ -1174,6 +1252,15 @@ def named(attribute: Any) -> Any:
     if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
         raise IncoqRuntimeError("IQ220", f"`{attribute}`, reached by a computed name, changes fields unseen")
     return attribute
+
+
+def check_fields(cls: Any, *fields: str) -> None:
+    """Refuse a class that computes a field which queries read."""
+    for field in fields:
+        found = next((vars(base)[field] for base in cls.__mro__ if field in vars(base)), None)
+        is_slot = found.__class__ is MemberDescriptorType and found.__name__ == field
+        if hasattr(found.__class__, "__get__") and not is_slot:
+            refuse("IQ206", f"queries read the field `{field}`, which the class {cls.__name__} computes")
 
 
 def on_class(field: str) -> IncoqRuntimeError:

@@ -7,7 +7,8 @@ statement, a comment at the end of its first line, and blank lines between defin
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 _INDENT = "    "
 _COMPARISONS = {
@@ -20,22 +21,51 @@ _COMPARISONS = {
 }
 
 
-def print_python(statements: Sequence[ast.stmt]) -> str:
-    """The text of module-level statements."""
+@dataclass(frozen=True)
+class Printed:
+    """The text of a statement at module level, and the names that it binds, or whose object it changes."""
+
+    text: str
+    binds: frozenset[str]
+    begins_apart: bool  # by two blank lines
+    is_definition: bool
+
+
+def print_statements(statements: Sequence[ast.stmt]) -> tuple[Printed, ...]:
+    """The texts of module-level statements."""
+    return tuple(map(_printed, statements))
+
+
+def _printed(node: ast.stmt) -> Printed:
     lines: list[str] = []
-    for statement in statements:
-        is_definition = isinstance(statement, ast.FunctionDef | ast.ClassDef)
-        if lines and (is_definition or getattr(statement, "after_definition", False)):
-            lines += ["", ""]
-        _statement(statement, 0, lines)
-        if is_definition:
-            lines.append("")
-    while lines and not lines[-1]:
-        lines.pop()
-    text = "\n".join(lines) + "\n"
-    while "\n\n\n\n" in text:
-        text = text.replace("\n\n\n\n", "\n\n\n")
-    return text
+    _statement(node, 0, lines)
+    is_definition = isinstance(node, ast.FunctionDef | ast.ClassDef)
+    apart = is_definition or getattr(node, "after_definition", False)
+    return Printed("\n".join(lines), frozenset(_bound(node)), apart, is_definition)
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            yield from (alias.asname or alias.name for alias in aliases)
+        case ast.Assign(targets=targets):
+            yield from (n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
+        case _:
+            yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def joined(printed: Sequence[Printed]) -> str:
+    """A module of these statements, with blank lines around definitions."""
+    pieces: list[str] = []
+    after: Printed | None = None
+    for piece in printed:
+        if after is not None:
+            pieces.append("\n\n\n" if piece.begins_apart else "\n\n" if after.is_definition else "\n")
+        pieces.append(piece.text)
+        after = piece
+    return "".join(pieces) + "\n"
 
 
 def _block(statements: Sequence[ast.stmt], depth: int, lines: list[str]) -> None:

@@ -35,10 +35,12 @@ from incoq.codegen.assemble_block import (
     Plain,
     Scope,
     Turn,
+    Unpack,
 )
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
 from incoq.codegen.quote import Holes, quote, quote_expr
+from incoq.invariants.index_demanded import holds_demanded
 from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
@@ -165,6 +167,7 @@ class _BlockRenderer:
         self.temporaries = 0
         self._guarded: list[Guard] = []
         self.keyable: set[str] = set(owner.plan.fixed)  # variables whose values are known to be hashable
+        self.demanded = False  # an index told that the combination is demanded
         self.swapped: dict[int, ast.expr] = {}  # clause -> the set to look up in, where that is the larger
 
     def render(self) -> list[ast.stmt]:
@@ -229,7 +232,7 @@ class _BlockRenderer:
                 self._guarded.append(guard)
                 if guard.tag in self.known and variable == self._object():
                     continue
-                if "guards" not in self.owner.plan.without and self._looks_up(guard.tag, variable):
+                if "guards" not in self.owner.plan.without and self._looks_up_first(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
                 self.ops.append(If(self._in_tag(variable, guard.tag)))
@@ -251,8 +254,10 @@ class _BlockRenderer:
             return name(tag)
         return quote_expr("V in TAG", V=self.scope.get(variable), TAG=self.owner.fixed.get(tag, tag))
 
-    def _looks_up(self, index: str, variable: str) -> bool:
-        """Does the block look a variable up in an index?"""
+    def _looks_up_first(self, index: str, variable: str) -> bool:
+        """Does the block look a variable up in an index, and evaluate no condition before?"""
+        if any(test.names <= self.scope.bound.keys() for test in self.pending):
+            return False
         return any(
             step.access is Access.LOOKUP
             and len(step.key) == 1
@@ -290,10 +295,10 @@ class _BlockRenderer:
             case Value(expr):
                 self.ops.append(If(quote_expr("SAME(A, B)", SAME=self.support.same, A=value, B=expr.node)))
             case TuplePattern(items):
-                test = quote_expr("isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items)))
-                self.ops.append(If(test))
                 if self._unpack(items, value):
                     return
+                test = quote_expr("isinstance(T, tuple) and len(T) == N", T=value, N=ast.Constant(len(items)))
+                self.ops.append(If(test))
                 for position, item in enumerate(items):
                     component = quote_expr("T[I]", T=value, I=ast.Constant(position))
                     if isinstance(item, Variable) and item.name not in self.scope.bound:
@@ -309,15 +314,18 @@ class _BlockRenderer:
                         self._match(item, component)
 
     def _unpack(self, items: Sequence[Pattern], value: ast.expr) -> bool:
-        """Split a tuple at once, where all its parts are new variables."""
+        """Split a tuple at once, where all its parts are new variables; its length shows when it is tried."""
         variables = [item.name for item in items if isinstance(item, Variable)]
         if len(variables) < len(items) or len(set(variables)) < len(items):
             return False
         if any(v in self.scope.bound for v in variables):
             return False
         parts: list[ast.expr] = [ast.Name(self._fresh(v), ast.Store()) for v in variables]
+        if not parts:
+            return False
         target = ast.Tuple(parts, ast.Store())
-        self.ops.append(Plain(ast.Assign([target], value, lineno=0)))
+        self.ops.append(If(quote_expr("T.__class__ is tuple or isinstance(T, tuple)", T=value)))
+        self.ops.append(Unpack(ast.Assign([target], value, lineno=0)))
         self.scope.bound |= {v: name(self._fresh(v)) for v in variables}
         self.keyable.update(variables)
         return True
@@ -641,6 +649,7 @@ class _BlockRenderer:
         key = _tuple(
             [self.scope.get(v) for i in step.key if (v := clause.args[i]) not in self.owner.plan.fixed]
         )
+        self.demanded |= holds_demanded(self.owner.plan.invariant(index))
         if not step.new:
             self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return
@@ -692,13 +701,18 @@ class _BlockRenderer:
                 for variable in clause.args:
                     self._keyed(variable)
                 key = _tuple([self.scope.get(v) for v in clause.args])
-                if self.invariant.store is Store.RESULT and self.owner.keeps_objects(self.invariant.query):
-                    by_rest = len(self.invariant.head) > self.invariant.key
+                # An index that holds demanded tuples tests like the result, whose block is the next one.
+                asks = self.invariant.store is Store.RESULT or holds_demanded(self.invariant)
+                if asks and self.owner.keeps_objects(self.invariant.query):
+                    result = self.owner.plan.result_of(self.invariant.query)
+                    by_rest = len(result.head) > result.key
                     kept = self.owner.supply_local("rows") if by_rest else self.owner.answer
-                    self.ops.append(Plain(quote("A = R.get(K)", A=kept, R=demanded, K=key)[0]))
-                    self.ops.append(If(quote_expr("A is not None", A=kept)))
+                    find = "A = R[K]" if self.demanded else "A = R.get(K)"
+                    self.ops.append(Plain(quote(find, A=kept, R=demanded, K=key)[0]))
+                    if not self.demanded:
+                        self.ops.append(If(quote_expr("A is not None", A=kept)))
                     self.scope.kept = kept
-                else:
+                elif not self.demanded:
                     self.ops.append(If(quote_expr("KEY in DEMAND", KEY=key, DEMAND=demanded)))
             case Access.SCAN:
                 self._loop_over(clause, step.new, quote_expr("list(DEMAND)", DEMAND=demanded), cost)

@@ -10,6 +10,7 @@ from incoq.codegen.quote import Holes, commented, quote, quote_expr
 from incoq.codegen.render_block import Event
 from incoq.codegen.render_nested import NestedRenderer
 from incoq.invariants.event_costs import event_cost
+from incoq.invariants.index_demanded import holds_demanded
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Store
 from incoq.ir.relational import (
@@ -107,10 +108,16 @@ class DemandRenderer(NestedRenderer):
         gone = [
             *quote("del R[K]", R=result.name, K=key),
             *hidden,
-            *self._run(self._before(auxiliary, True, True), event, False),
+            *self._run(self._released(auxiliary), event, False),
         ]
         self.releasing = False
         self._define(releaser, params, f"Stop maintaining {query.name}{_shown(params)}.", gone)
+
+    def _released(self, auxiliary: list[Dependent]) -> list[Dependent]:
+        """Demand has ended already: what holds demanded tuples lets them go while tags and indices are still
+        as they were, and what tags then cause sees what is demanded yet."""
+        ordered = self._before(auxiliary, True, True)
+        return sorted(ordered, key=lambda d: not holds_demanded(d[0]))
 
     def _demand_whole(self, query: RelationalQuery) -> None:
         """Begin and cease to count for all values."""

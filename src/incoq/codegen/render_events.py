@@ -56,7 +56,10 @@ class EventRenderer(DemandRenderer):
             "F": ast.Constant(field_name),
         }  # fmt: skip
         target = ast.Attribute(name(receiver), field_name, ast.Store())
-        read = quote("OLD = getattr(O, F, MISSING)", **holes)
+        present_now = ast.Attribute(name(receiver), field_name, ast.Load())
+        read = quote(
+            "try:\n    OLD = NOW\nexcept AttributeError:\n    OLD = MISSING", NOW=present_now, **holes
+        )
         away = Event((name(receiver), name(self.old)))
         put = Event((name(receiver), name(self.value)))
         known = self._known_tags(dependents, field_relation(field_name))
@@ -96,9 +99,13 @@ class EventRenderer(DemandRenderer):
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
-        body = [*on_class, *self._guarded(guard, work, assign)]
         cost = event_cost(self.plan, field_relation(field_name))
         docs = f"{receiver}.{field_name} = {self.value}: {cost}"
+        if field_name in self.guards and "inlining" not in self.plan.without:
+            changer = self.changers[field_name] = self.supply.fresh(f"change_{field_name}")
+            self._define(changer, [self.value, receiver], f"{docs}, of an object that matters", work)
+            work = quote("F(V, O)", F=changer, V=self.value, O=receiver)
+        body = [*on_class, *self._guarded(guard, work, assign)]
         self._define(setter, [self.value, receiver], docs, body)
         remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]
         # A class attribute may stand in once the object's own is gone, and stays where there is none.
@@ -189,9 +196,7 @@ class EventRenderer(DemandRenderer):
         """The element that a set holds in place of an equal one, where that makes a difference."""
         if not tells_equals_apart(self.plan, dependents):
             return []
-        return quote(
-            "if X.__class__ in LOOK_ALIKE:\n    X = STORED(S, X)", LOOK_ALIKE=self.support.LOOK_ALIKE, **holes
-        )
+        return quote("if X.__class__ not in ALONE:\n    X = STORED(S, X)", ALONE=self.support.ALONE, **holes)
 
     def _switched_methods(
         self, grow: list[ast.stmt], shrink: list[ast.stmt], holes: Holes
@@ -309,6 +314,7 @@ class EventRenderer(DemandRenderer):
         replaced_old = Event(old.columns, frozenset({Kind.ITEM}), NO_FIXED)
         replaced_new = Event(new.columns, frozenset({Kind.ITEM}), NO_FIXED)
         replace = [
+            *quote("if K.__class__ not in ALONE:\n    K = STORED(M, K)", ALONE=self.support.ALONE, **holes),
             *quote("OLD = M[K]", **holes),
             *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
             *self.whole(

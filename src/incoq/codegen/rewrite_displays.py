@@ -63,12 +63,14 @@ class UpdateNames:
     through: str | None = None  # lets a function of heapq change a list that is seen
     named: str | None = None  # refuses a computed name by which an object's dict is reached
     routes: Mapping[str, str] = field(default_factory=dict)  # builtin class -> what its methods are called of
+    changers: Mapping[str, str] = field(default_factory=dict)  # setters of objects that are known to matter
 
     def __post_init__(self) -> None:
         classes = (self.set_class, self.list_class, self.dict_class)
         names = [
             *self.setters.values(),
             *self.deleters.values(),
+            *self.changers.values(),
             self.setattr_,
             self.delattr_,
             *filter(None, classes),

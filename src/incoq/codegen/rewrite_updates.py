@@ -15,7 +15,7 @@ Where the receiver is a name and one look-up tells that nothing depends on it, t
                                                              except (TypeError, AttributeError):
                                                                  tagged = False
                                                              if tagged:
-                                                                 set_loc(place, user)
+                                                                 change_loc(place, user)
                                                              else:
                                                                  user.loc = place
 
@@ -400,12 +400,15 @@ class _Rewriter:
         guard = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
         no = [_assignment(verbatim(tagged), ast.Constant(False))]
         plain = ast.Attribute(obj, target.attr, ast.Store())
+        change = self._set(target, value)
+        if (changer := self.names.changers.get(self.scopes.attribute(target))) is not None:
+            change = ast.Expr(ast.Call(verbatim(changer), [value, obj], []))
         return [
             ast.Try(
                 [_assignment(verbatim(tagged), guard)],
                 [ast.ExceptHandler(verbatim(f"({', '.join(CAUGHT_IN_PLACE)})"), None, no)], [], [],
             ),
-            ast.If(verbatim(tagged), [self._set(target, value)], [_assignment(plain, value)]),
+            ast.If(verbatim(tagged), [change], [_assignment(plain, value)]),
         ]  # fmt: skip
 
     def _del(self, target: ast.Attribute) -> ast.stmt:

@@ -168,7 +168,7 @@ def _uses(compiled: Compiled, module: Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(module.tree):
         match node:
             case ast.Attribute(attr=attr, ctx=ast.Store()) if attr in support.setters:
-                yield node.lineno, support.setters[attr]
+                yield node.lineno, support.changers.get(attr, support.setters[attr])
             case ast.Attribute(attr=attr, ctx=ast.Del()) if attr in support.deleters:
                 yield node.lineno, support.deleters[attr]
             case ast.Call(func=ast.Attribute(attr=attr, end_lineno=int(line))) if attr in _MUTATORS:

@@ -36,7 +36,7 @@ def find_fixed(program: Program, sites: Sequence[QuerySite]) -> dict[str, ast.ex
     if len(program.modules) != 1:
         return {}
     (module,) = program.modules
-    if any(map(_may_rebind, ast.walk(module.tree))):
+    if module.rebound is None:
         return {}
     made = dict(_made_once(module))
     params = {site.query.name: site.query.all_params for site in sites}
@@ -53,25 +53,9 @@ def without_fixed(sites: Sequence[QuerySite], fixed: Mapping[str, ast.expr]) -> 
     return [replace(site, query=_without(site.query, fixed, params)) for site in sites] if fixed else [*sites]
 
 
-def _may_rebind(node: ast.AST) -> bool:
-    """May a part of the program bind a global that its text does not show?"""
-    match node:
-        case ast.Call(func=ast.Name(id="vars"), args=[_]):
-            return False  # fields of an object
-        case ast.Name(id="globals" | "locals" | "exec" | "eval" | "__import__"):
-            return True
-        case ast.Attribute(attr="modules" | "__globals__") | ast.alias(name="*"):
-            return True
-        case ast.Import(names=names):
-            return any(alias.name.split(".")[0] in ("importlib", "builtins") for alias in names)
-        case ast.ImportFrom(module=str(source)):
-            return source.split(".")[0] in ("importlib", "builtins")
-    return False
-
-
 def _made_once(module: Module) -> Iterator[tuple[str, ast.expr]]:
     """Names that stand for one set: bound at the top of the module, and nowhere else in it."""
-    times = Counter((*bound_names(module.tree), *_assigned_attributes(module.tree)))
+    times = Counter((*bound_names(module.tree), *(module.rebound or ())))
     for statement in module.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -83,14 +67,6 @@ def _made_once(module: Module) -> Iterator[tuple[str, ast.expr]]:
         binding = module.bindings.get(name)
         if times[name] == 1 and binding is not None and binding.once and _makes_set(module, value):
             yield name, value
-
-
-def _assigned_attributes(tree: ast.Module) -> Iterator[str]:
-    """Attributes that the program assigns: the object may be a module."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) | ast.Constant(value=str(attr)):
-                yield attr
 
 
 def _makes_set(module: Module, value: ast.expr) -> bool:

@@ -15,7 +15,9 @@ from incoq.frontend.read_query import Body, Called, Place, read_body, unreachabl
 from incoq.ir.expressions import Expr, names_in
 from incoq.ir.objects import Condition, Fact, Keep, Membership, ObjectQuery, pattern_variables
 
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Scope = _Function | _Comprehension | ast.ClassDef
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class _Finder:
         self.program = program
         self.sites: list[QuerySite] = []
         self.taken: set[str] = set()
-        self.definitions: dict[ast.FunctionDef, tuple[Module, Options, tuple[_Function, ...]]] = {}
-        self.inline: list[tuple[Module, ast.Call, tuple[_Function, ...]]] = []
+        self.definitions: dict[ast.FunctionDef, tuple[Module, Options, tuple[_Scope, ...]]] = {}
+        self.inline: list[tuple[Module, ast.Call, tuple[_Scope, ...]]] = []
         self.names: dict[ast.FunctionDef, str] = {}
         self.done: dict[ast.FunctionDef, ObjectQuery] = {}
         self.reading: list[ast.FunctionDef] = []
@@ -83,7 +85,7 @@ class _Finder:
 
     def find(self) -> list[QuerySite]:
         for module in self.program.modules:
-            if module.incoq_names:
+            if module.incoq_names or module.incoq_modules:
                 _check_names(module)
                 self._collect(module, module.tree, (), False)
         for node in self.definitions:
@@ -102,8 +104,8 @@ class _Finder:
         self.taken.add(name)
         return name
 
-    def _collect(self, module: Module, node: ast.AST, owners: tuple[_Function, ...], in_class: bool) -> None:
-        """Queries in the order of the text, with the functions around them."""
+    def _collect(self, module: Module, node: ast.AST, owners: tuple[_Scope, ...], in_class: bool) -> None:
+        """Queries in the order of the text, with the scopes around them."""
         for child in ast.iter_child_nodes(node):
             options = _decorated(module, child)
             if options is not None:
@@ -113,11 +115,11 @@ class _Finder:
                     self.methods.setdefault(child.name, []).append(child)
                 continue
             if isinstance(child, ast.Call) and _is_inline(module, child):
+                if owners and isinstance(owners[-1], ast.ClassDef):
+                    _check_class_scope(module, child, owners[-1])
                 self.inline.append((module, child, owners))
                 continue
-            inside = owners
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                inside = (*owners, child)
+            inside = (*owners, child) if isinstance(child, _Scope) else owners
             self._collect(module, child, inside, isinstance(child, ast.ClassDef))
 
     def _define(self, node: ast.FunctionDef) -> ObjectQuery:
@@ -136,9 +138,8 @@ class _Finder:
         self.sites.append(QuerySite(query, module, node))
         return query
 
-    def _inline(self, module: Module, node: ast.Call, owners: tuple[_Function, ...]) -> None:
-        owner = next((o.name for o in reversed(owners) if not isinstance(o, ast.Lambda)), "module")
-        name = self._name(f"{owner}_query")
+    def _inline(self, module: Module, node: ast.Call, owners: tuple[_Scope, ...]) -> None:
+        name = self._name(f"{_owner(owners)}_query")
         body = read_body(Place(module, _locals_of(owners), name, self), node.args[0], ())
         self.sites.append(QuerySite(_make(module, node, name, (), body, Options()), module, node))
 
@@ -152,11 +153,10 @@ class _Finder:
             if reason is not None:
                 self.left_out.append(LeftOut(module, node, "", reason))
                 continue
-            owner = next((o.name for o in reversed(owners) if not isinstance(o, ast.Lambda)), "module")
             number = len(self.sites)
             self.alone = True
             try:
-                name = self._name(f"{owner}_comprehension")
+                name = self._name(f"{_owner(owners)}_comprehension")
                 place = Place(module, _locals_of(owners), name, self, usual=True)
                 body = read_body(place, node, ())
                 query = _make(module, node, name, (), body, Options(keep=KEEP))
@@ -243,7 +243,7 @@ class _Finder:
             and isinstance(binding.node, ast.ImportFrom)
             and _original(binding.node, identifier) == identifier
             and self.program.imported(module, binding.node) is home
-            and not any(_assigns_attribute(m.tree, identifier) for m in self.program.modules)
+            and (home.rebound is not None and identifier not in home.rebound)
         )
 
 
@@ -252,15 +252,15 @@ def _original(node: ast.ImportFrom, identifier: str) -> str:
     return next(a.name for a in node.names if (a.asname or a.name) == identifier)
 
 
-def _assigns_attribute(tree: ast.Module, attribute: str) -> bool:
-    return any(
-        isinstance(n, ast.Attribute) and n.attr == attribute and not isinstance(n.ctx, ast.Load)
-        for n in ast.walk(tree)
-    )
-
-
 def _check_names(module: Module) -> None:
     """What is imported from incoq must not mean something else elsewhere in the module."""
+    for name, original in module.incoq_names.items():
+        binding = module.bindings.get(name)
+        if binding is not None and not binding.once and isinstance(binding.node, ast.Import | ast.ImportFrom):
+            source = getattr(binding.node, "module", "")
+            if source != "incoq":
+                message = f"`{name}` is {original} of incoq, and imported from {source or 'elsewhere'}, too"
+                raise module.error("IQ209", message, binding.node, "give one of them another name")
     for node in ast.walk(module.tree):
         match node:
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
@@ -346,28 +346,59 @@ def _reached(clauses: Sequence[Membership | Condition], given: set[str]) -> set[
     return reached
 
 
-def _locals_of(
-    owners: tuple[_Function, ...],
-) -> Callable[[str], bool]:
-    """Is a name a local variable of one of the functions around?"""
+def _owner(owners: Sequence[_Scope]) -> str:
+    """The name of the function around."""
+    functions = (o for o in reversed(owners) if isinstance(o, ast.FunctionDef | ast.AsyncFunctionDef))
+    return next((function.name for function in functions), "module")
+
+
+def _locals_of(owners: Sequence[_Scope]) -> Callable[[str], bool]:
+    """Is a name a local variable of one of the scopes around?"""
     names: set[str] = set()
     for owner in owners:
-        arguments = owner.args
-        for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs:
-            names.add(argument.arg)
-        for extra in (arguments.vararg, arguments.kwarg):
-            if extra is not None:
-                names.add(extra.arg)
-        if isinstance(owner, ast.Lambda):
-            continue
-        names |= _assigned_in(owner)
+        match owner:
+            case ast.ClassDef():
+                names |= _bound_in_class(owner) if owner is owners[-1] else set()
+            case ast.Lambda():
+                names |= {a.arg for a in ast.walk(owner.args) if isinstance(a, ast.arg)}
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                names |= _assigned_in(owner)
+            case _:
+                names |= {
+                    n.id
+                    for generator in owner.generators
+                    for n in ast.walk(generator.target)
+                    if isinstance(n, ast.Name)
+                }
     return names.__contains__
+
+
+def _bound_in_class(node: ast.ClassDef) -> set[str]:
+    """The names that the body of a class binds."""
+    table = symtable.symtable(ast.unparse(ast.Module([node], [])), "<class>", "exec").get_children()[0]
+    return {s.get_name() for s in table.get_symbols() if s.is_assigned()}
+
+
+def _check_class_scope(module: Module, call: ast.Call, scope: ast.ClassDef) -> None:
+    """In the body of a class, a comprehension sees the names of the class in its first source only."""
+    comp = call.args[0]
+    own = {n.id for n in ast.walk(comp) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound = _bound_in_class(scope) - own
+    first = comp.generators[0].iter if isinstance(comp, _Comprehension) else None
+    inside = {n for n in ast.walk(first) if isinstance(n, ast.Name)} if first is not None else set()
+    for node in ast.walk(comp):
+        if isinstance(node, ast.Name) and node.id in bound and node not in inside:
+            message = f"a query in the body of `{scope.name}` reads `{node.id}`, which that class binds"
+            raise module.error("IQ209", message, node, "ask it in a function or method")
 
 
 def _assigned_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     """Local names of a function, as the compiler of Python itself sees them."""
-    module = ast.Module([function], [])
-    table = symtable.symtable(ast.unparse(ast.fix_missing_locations(module)), "<function>", "exec")
+    outer = {name for n in ast.walk(function) if isinstance(n, ast.Nonlocal) for name in n.names}
+    parameters = ast.arguments([], [ast.arg(name) for name in sorted(outer)], None, [], [], None, [])
+    around = ast.FunctionDef("around", parameters, [function], [])  # has the names that are not its own
+    module = ast.fix_missing_locations(ast.Module([around], []))
+    table = symtable.symtable(ast.unparse(module), "<function>", "exec").get_children()[0]
     scope = next(c for c in table.get_children() if c.get_name() == function.name)
     return {s.get_name() for s in scope.get_symbols() if s.is_local() or s.is_free()}
 

@@ -36,11 +36,17 @@ class Module:
     tree: ast.Module
     bindings: dict[str, Binding] = field(default_factory=dict)
     incoq_names: dict[str, str] = field(default_factory=dict)  # local name -> query/Set/lru/batch/incoq
-    values: dict[str, ast.expr] = field(default_factory=dict)  # module-level name -> last value assigned
+    values: dict[str, ast.expr] = field(default_factory=dict)  # name -> last value assigned at the top
     is_package: bool = False
+    # What `resolve_names` finds:
+    incoq_modules: dict[str, Module] = field(default_factory=dict)  # local name -> a module that has some
+    reexported: dict[ast.alias, str] = field(default_factory=dict)  # imported from such a module
+    rebound: frozenset[str] | None = frozenset()  # names that others may bind; None: any
 
     def constant(self, identifier: str) -> ast.Constant | None:
-        """The literal that a name bound once at module level stands for."""
+        """The literal that a name bound once, at the top of the module, stands for."""
+        if self.rebound is None or identifier in self.rebound:
+            return None
         binding, value = self.bindings.get(identifier), self.values.get(identifier)
         if binding is not None and binding.once and isinstance(value, ast.Constant):
             return value
@@ -65,14 +71,15 @@ class Module:
 
     def is_incoq(self, node: ast.AST, what: str) -> bool:
         """Is this expression the name `what` of the incoq package?"""
-        if isinstance(node, ast.Name):
-            return self.incoq_names.get(node.id) == what
-        return (
-            isinstance(node, ast.Attribute)
-            and node.attr == what
-            and isinstance(node.value, ast.Name)
-            and self.incoq_names.get(node.value.id) == "incoq"
-        )
+        match node:
+            case ast.Name(id=identifier):
+                return self.incoq_names.get(identifier) == what
+            case ast.Attribute(value=ast.Name(id=identifier), attr=attr):
+                if self.incoq_names.get(identifier) == "incoq":
+                    return attr == what
+                through = self.incoq_modules.get(identifier)
+                return through is not None and through.incoq_names.get(attr) == what
+        return False
 
 
 @dataclass
@@ -181,12 +188,15 @@ def _bind_names(module: Module) -> None:
         for identifier, kind, target in _bound_by(node):
             counts[identifier] = counts.get(identifier, 0) + 1
             module.bindings[identifier] = Binding(kind, target, counts[identifier] == 1)
+    for node in module.tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=identifier)], value=value):
                 module.values[identifier] = value
             case ast.AnnAssign(target=ast.Name(id=identifier), value=ast.expr() as value):
                 module.values[identifier] = value
     for node in ast.walk(module.tree):
+        if isinstance(node, ast.NamedExpr):  # in a comprehension it binds a name around
+            module.values.pop(node.target.id, None)
         if isinstance(node, ast.Global):
             for identifier in node.names:
                 module.bindings[identifier] = Binding("value", node, False)

@@ -253,6 +253,9 @@ class _Walk(ast.NodeTransformer):
         if nested is not None:
             return nested
         node.value, node.slice = self.visit(node.value), self.visit(node.slice)
+        match node.slice:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):  # `t[-1]`
+                node.slice = ast.copy_location(ast.Constant(-number), node.slice)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:

@@ -9,6 +9,7 @@ Over a set comprehension the elements of the set count, over a generator every c
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from incoq.frontend.program import Module
@@ -25,8 +26,10 @@ class Found:
     arguments: tuple[ast.expr, ...] = ()
 
 
-def find_aggregate(module: Module, node: ast.expr) -> Found | None:
-    """The aggregate that `node` is, if it is one."""
+def find_aggregate(module: Module, node: ast.expr, is_local: Callable[[str], bool]) -> Found | None:
+    """The aggregate that `node` is, if it is one; a local name may hide the function."""
+    if any(isinstance(n, ast.Name) and is_local(n.id) for n in _function_of(node)):
+        return None
     match node:
         case ast.Call(func=ast.Name(id=kind), args=[comp], keywords=keywords) if (
             kind in SIMPLE and kind not in module.bindings
@@ -47,6 +50,12 @@ def find_aggregate(module: Module, node: ast.expr) -> Found | None:
         ) if "sorted" not in module.bindings and _is_comprehension(comp):
             return Found("smallest", comp, (size,))
     return None
+
+
+def _function_of(node: ast.expr) -> Iterator[ast.AST]:
+    """The parts of the expression that is called."""
+    called = node.value if isinstance(node, ast.Subscript) else node
+    return ast.walk(called.func) if isinstance(called, ast.Call) else iter(())
 
 
 def _is_comprehension(node: ast.expr) -> bool:

@@ -85,8 +85,7 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
         pairs = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
         body = _Reader(place, ast.fix_missing_locations(ast.copy_location(pairs, node)), params, True).read()
         return Body(body.result, body.clauses, body.free, Aggregate("dict", True))
-    shadowed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in params
-    found = None if shadowed else find_aggregate(place.module, node)
+    found = find_aggregate(place.module, node, lambda name: name in params or place.is_local(name))
     if found is not None:
         assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
         arguments = tuple(_constant(place.module, a, found.kind == "smallest") for a in found.arguments)
@@ -265,7 +264,7 @@ class _Reader:
             return self._call(
                 node, Body(body.result, body.clauses, body.free, Aggregate("exists", False)), "exists"
             )
-        found = find_aggregate(self.module, node)
+        found = find_aggregate(self.module, node, self.is_variable)
         if found is not None:
             assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
             arguments = tuple(_constant(self.module, a, found.kind == "smallest") for a in found.arguments)
@@ -280,7 +279,7 @@ class _Reader:
         """`len(q(x))`, `sum(x.f)`: an aggregate of all elements of a source."""
         match node:
             case ast.Call(func=ast.Name(id=kind), args=[source]) if (
-                kind in SIMPLE and kind not in self.module.bindings and kind not in self.variables
+                kind in SIMPLE and kind not in self.module.bindings and not self.is_variable(kind)
             ):
                 comp: ast.expr
                 if self._called(source):

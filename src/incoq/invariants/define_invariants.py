@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from incoq.invariants.choose_strategy import choose_strategy
 from incoq.invariants.define_joins import define_joins
 from incoq.invariants.eliminate_counts import needs_counts
+from incoq.invariants.index_demanded import demanded_blocks, index_of_demanded
 from incoq.invariants.keep_whole import keep_whole
 from incoq.invariants.query_graph import DemandGraph, Edge, demand_graph
 from incoq.ir.covers import Access, Cover, Covers
@@ -147,7 +148,7 @@ class Definer:
         clauses = tuple(self.query.clauses[i] for i in chosen)
         for position, index in enumerate(chosen):
             problem = Problem(
-                clauses, self._bound(clauses[position]), frozenset({position}), self.query.facts,
+                clauses, self.bound_by(clauses[position]), frozenset({position}), self.query.facts,
                 self.query.selectors, self.filtered, nested=self.query.nested,
                 fixed=frozenset(self.query.fixed),
             )  # fmt: skip
@@ -158,7 +159,7 @@ class Definer:
                     access[step.clause, step.key] = self._index(chosen[step.clause], step.key).name
         return blocks, access
 
-    def _bound(self, clause: Clause) -> frozenset[str]:
+    def bound_by(self, clause: Clause) -> frozenset[str]:
         """What an update of a clause binds; fixed sets are known at all times."""
         return frozenset((*clause.args, *self.query.fixed))
 
@@ -300,12 +301,15 @@ class Definer:
         else:
             identity = (clause.relation, _shape(clause), key, self.watches_content(clause.args[-1]))
         if identity not in self.shared:
-            clauses = (*clauses[:-1], _joined(clauses[-1]))
+            by_demand = index_of_demanded(self, clause_index, key)
+            demanded = (self.query.clauses[0],) if by_demand is not None else ()
+            clauses = (*clauses[:-1], *demanded, _joined(clauses[-1]))
             bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
             sets_only = len(by) == 1 and len(bound_by) == 1 and self.watches_content(head[0])
             self.shared[identity] = self.make(
-                name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only
-            )
+                name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only,
+                blocks=demanded_blocks(self, clause_index, clauses, by_demand) if by_demand else None,
+            )  # fmt: skip
         self.indices[clause_index, key] = self.shared[identity]
         return self.shared[identity]
 
@@ -332,19 +336,30 @@ class Definer:
         counted: bool,
         depth: int,
         sets_only: bool = False,
+        blocks: tuple[tuple[Block, ...], dict[tuple[int, tuple[int, ...]], str]] | None = None,
     ) -> Invariant:
-        blocks = []
-        for index, clause in enumerate(clauses):
-            problem = Problem(
-                clauses, self._bound(clause), frozenset({index}), filtered=self.filtered, indexed=False
-            )
-            blocks.append(Block(index, self.covers(problem)))
+        made, access = blocks or (self._without_indices(clauses), {})
         invariant = Invariant(
-            self.names.fresh(name), store, head, key, clauses, (), counted, self.query.name, tuple(blocks),
-            depth=depth, sets_only=sets_only,
+            self.names.fresh(name), store, head, key, clauses, (), counted, self.query.name, made,
+            depth=depth, sets_only=sets_only, access=tuple(access.items()),
         )  # fmt: skip
         self.made.append(invariant)
         return invariant
+
+    def _without_indices(self, clauses: tuple[Clause, ...]) -> tuple[Block, ...]:
+        """The maintenance of an auxiliary value, which has no indices of its own."""
+        return tuple(
+            Block(
+                index,
+                self.covers(
+                    Problem(
+                        clauses, self.bound_by(clause), frozenset({index}), filtered=self.filtered,
+                        indexed=False,
+                    )
+                ),
+            )
+            for index, clause in enumerate(clauses)
+        )  # fmt: skip
 
 
 def _saves_nothing(clauses: tuple[Clause, ...], cover: Cover, variable: str, fixed: Collection[str]) -> bool:

@@ -239,7 +239,8 @@ class _Flattener:
                         self._strict(child)
 
     def _lower(self, node: ast.expr, truth: bool) -> ast.expr:
-        """The test with strict selectors replaced by their variables and the rest watched."""
+        """The test with strict selectors replaced by their variables and the rest watched; where its `truth`
+        counts, the content of what it gives is, too."""
         match node:
             case ast.Name(id=identifier):
                 if truth and identifier in self.used:
@@ -262,9 +263,12 @@ class _Flattener:
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 lowered = [self._lower(c, False) for c in (left, *comparators)]
                 previous: ast.expr = left
-                for compared, right in zip(ops, comparators, strict=True):
+                for number, (compared, right) in enumerate(zip(ops, comparators, strict=True), 1):
                     if isinstance(compared, ast.In | ast.NotIn):
-                        self._watch_membership(previous, right)
+                        if selector_root(right) is None:
+                            lowered[number] = self._lower(right, True)
+                        else:
+                            self._watch_membership(previous, right)
                     previous = right
                 return ast.Compare(lowered[0], ops, lowered[1:])
             case ast.Call(func=ast.Constant(value=called), args=args):
@@ -274,13 +278,17 @@ class _Flattener:
                 if selector_root(argument) is None:
                     raise AssertionError("checked by the frontend")
                 source, live = self._read(argument)
-                self._watch_field(source, str(node.args[1].value))
+                variable = self._watch_field(source, str(node.args[1].value))
+                if truth:
+                    self._watch_content(variable)
                 rest = [self._lower(a, False) for a in node.args[1:]]
                 return ast.Call(node.func, [live, *rest], [])
             case ast.Call(func=ast.Name(id="len"), args=[argument]) if selector_root(argument) is not None:
                 variable, live = self._read(argument)
                 self._watch_content(variable)
                 return ast.Call(node.func, [live], [])
+            case ast.Call(func=ast.Name(id="len"), args=[argument]):
+                return ast.Call(node.func, [self._lower(argument, True)], [])
             case _:
                 copied = shallow(node)  # its parts are lowered one by one
                 for key, value in ast.iter_fields(node):
@@ -350,8 +358,6 @@ class _Flattener:
         self.clauses.setdefault(Clause(CONTENT, (variable,), watch=True))
 
     def _watch_membership(self, left: ast.expr, right: ast.expr) -> None:
-        if selector_root(right) is None:
-            return
         source, _ = self._read(right)
         if selector_root(left) is not None:
             element, _ = self._read(left)
@@ -504,12 +510,14 @@ def _reads_field(node: ast.expr) -> bool:
     )
 
 
+def _is_key(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) or selector_root(node) is not None
+
+
 def selector_root(node: ast.AST) -> str | None:
-    """The variable at the root of `x.f.g` or `m[k].f`, or None if `node` is no selector."""
+    """The variable at the root of `x.f.g`, `m[k].f` or `m[n[k]]`, or None if `node` is no selector."""
     while isinstance(node, ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Subscript) and not isinstance(
-            node.slice, ast.Constant | ast.Name | ast.Attribute
-        ):
+        if isinstance(node, ast.Subscript) and not _is_key(node.slice):
             return None
         node = node.value
     return node.id if isinstance(node, ast.Name) and node.id not in PURE_MODULES else None

@@ -20,6 +20,7 @@ from incoq.testing import oracle
 FIELDS = ("a", "b", "c", "d")
 SECOND_GLOBAL = 50_000_000  # programs of earlier seeds stay as they were
 COUNTING = 70_000_000  # seeds from here on count in global relations
+CHOOSING = 90_000_000  # and these look into sets that a condition chooses
 
 HELPERS = """\
 def odd(x):
@@ -405,6 +406,23 @@ class QueryMaker:
         names = [f for f in self.fields if self.habits[f] == kind]
         return self.rng.choice(names if names and self.rng.random() < 0.9 else self.fields)
 
+    def chosen(self, scope: dict[str, str], x: str, n: str, f: str) -> list[tuple[str, str, int]]:
+        """Conditions on what another expression chooses: `x in (a.s or b.s)`."""
+        one, two = self.selector(scope, "set"), self.selector(scope, "set")
+        either = self.rng.choice((f"({one} or {two})", f"({one} if {n} == 1 else {two})"))
+        forms = [
+            ("in a chosen source", f"{x} in {either}", 2),
+            ("not in a chosen source", f"{x} not in {either}", 2),
+            ("len of a chosen source", f"len({either}) > {self.rng.choice((0, 1))}", 2),
+            ("truth of a chosen source", f"not {either}", 1),
+            ("len of getattr", f"len(getattr({x}, '{f}', ())) > 0", 1),
+            ("in getattr", f"{x} in getattr({x}, '{f}', ())", 1),
+        ]
+        if self.with_maps:
+            m = self.selector(scope, "map")
+            forms.append(("dict: value of a value", f"{m}[{m}[{x}]] == {n}", 3))
+        return forms
+
     def condition(self, scope: dict[str, str]) -> str:
         """A condition of a random form."""
         rng = self.rng
@@ -466,6 +484,8 @@ class QueryMaker:
                 forms += [("dict: not in", f"{x} not in {m}", 1)]
                 forms += [("dict: short-circuit", f"{n} == 1 or {m}[{x}] == {y}", 3)]
                 forms += [("dict: value of a condition", f"({m}[{x}] if {n} == 1 else {y}) == {y}", 1)]
+            if self.seed >= CHOOSING:
+                forms += self.chosen(scope, x, n, f)
             others = [q for q in self.made if not q.method]
             if others:
                 other = rng.choice(others)

@@ -1,0 +1,342 @@
+"""Containers and values of the program's own classes behave as uncompiled, or are refused with a code."""
+
+from __future__ import annotations
+
+import pytest
+from both_ways import MODES, compile_in, load, same_both_ways
+
+from incoq.compile import compile_source
+from incoq.errors import CompileError
+
+
+def test_methods_of_a_set_call_no_method_that_a_class_of_the_program_overrides() -> None:
+    same_both_ways("""
+class Logged(Set):
+    def __init__(self, *elements):
+        super().__init__(*elements)
+        self.log = []
+    def add(self, x):
+        self.log.append(("add", x))
+        super().add(x)
+    def discard(self, x):
+        self.log.append(("discard", x))
+        super().discard(x)
+    def update(self, *others):
+        self.log.append("update")
+        super().update(*others)
+
+@query
+def large(s):
+    return {x for x in s if x > 1}
+
+def main(show):
+    s = Logged([1, 2])
+    show(large(s))
+    s |= {9}
+    s.update([11])
+    s.remove(9)
+    s -= {1}
+    s ^= {1, 30}
+    s &= {2, 11, 30}
+    show(sorted(large(s)), s.log)
+    s.add(40)
+    s.discard(2)
+    show(sorted(large(s)), s.log)
+    s.pop()
+    s.clear()
+    show(large(s), s.log)
+""")
+
+
+def test_methods_of_a_dict_and_a_list_call_no_method_that_a_class_of_the_program_overrides() -> None:
+    same_both_ways("""
+class D(dict):
+    log = []
+    def __setitem__(self, k, v):
+        self.log.append(("set", k))
+        super().__setitem__(k, v)
+    def __delitem__(self, k):
+        self.log.append(("delete", k))
+        super().__delitem__(k)
+
+class L(list):
+    log = []
+    def __setitem__(self, k, v):
+        self.log.append(("set", k))
+        super().__setitem__(k, v)
+    def extend(self, other):
+        self.log.append("extend")
+        super().extend(other)
+
+@query
+def pairs(d):
+    return {(k, v) for k, v in d.items() if v > 1}
+
+@query
+def large(l):
+    return {x for x in l if x > 1}
+
+def main(show):
+    d = D(a=1)
+    show(pairs(d))
+    d["b"] = 2
+    d.update(c=3)
+    d |= {"d": 4}
+    d.setdefault("e", 5)
+    d.pop("b")
+    show(sorted(pairs(d)), d.log, type(d.copy()).__name__ in ("dict", "Dict"), isinstance(d.copy(), D))
+    d.clear()
+    show(pairs(d), d.log)
+    l = L([1, 2])
+    show(large(l))
+    l += [5]
+    l *= 2
+    show(sorted(large(l)), l.log, isinstance(l.copy(), L))
+    l[0] = 7
+    l.clear()
+    show(large(l), l.log)
+""")
+
+
+def test_what_is_made_of_a_set_of_an_own_class_is_a_plain_set() -> None:
+    same_both_ways("""
+class Named(Set):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+class Mine(set):
+    pass
+
+@query
+def large(s):
+    return {x for x in s if x > 1}
+
+def main(show):
+    s = Named("n")
+    s.add(3)
+    show(large(s), large(s | {4}), large(s.copy()), large(s - {3}), large({5} | s), large(s & {3}))
+    t = s.union([7])
+    t.add(8)
+    show(sorted(large(t)), isinstance(t, Named), isinstance(s ^ {1}, Named))
+    m = Mine([1, 2])
+    show(large(m), isinstance(m | {3}, Mine), isinstance(m.copy(), Mine), m)
+""")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("base", "own"),
+    [
+        ("Set", "def __iter__(self): return iter([1])"),
+        ("Set", "def __contains__(self, x): return True"),
+        ("list", "def __len__(self): return 7"),
+        ("dict", "def __missing__(self, key): return 5"),
+        ("dict", "def __getitem__(self, key): return 5"),
+    ],
+)
+def test_a_container_that_gives_out_what_it_does_not_hold_is_refused(base: str, own: str, mode: str) -> None:
+    program = f"""
+from incoq import Set, query
+
+class C({base}):
+    {own}
+
+@query
+def held(s):
+    return {{x for x in s if x > 0}}
+
+@query
+def found(s, d):
+    return {{x for x in s if d[x] > 0}}
+
+def ask():
+    c = C({{1: 2, 3: 4}})
+    return found(Set([1, 2]), c) if isinstance(c, dict) else held(c)
+"""
+    with pytest.raises(Exception, match=r"IQ301.*its own `__"):
+        load(compile_in(program, mode).code)["ask"]()
+
+
+BY_FIELD = """
+    def __init__(self, k, w):
+        self.k, self.w = k, w
+    def __hash__(self):
+        return hash(self.k)
+"""
+BY_OWN_EQUALITY = """
+    def __eq__(self, other):
+        return True
+    def __hash__(self):
+        return 1
+"""
+AS_TEXT = """
+    def __new__(cls, k, w):
+        o = str.__new__(cls, k)
+        o.w = w
+        return o
+"""
+CLASSES_THAT_LOSE_KEYS = [
+    ("the hash of `C` reads `k`", BY_FIELD),
+    ("defines `__eq__`", BY_OWN_EQUALITY),
+    ("equal as values of `str`", AS_TEXT),
+]
+
+
+@pytest.mark.parametrize(("message", "body"), CLASSES_THAT_LOSE_KEYS)
+def test_objects_that_a_dict_would_lose_or_confuse_are_refused(message: str, body: str) -> None:
+    base = "(str)" if body is AS_TEXT else ""
+    with pytest.raises(CompileError, match=message) as refused:
+        compile_source(f"""
+from incoq import query
+
+class C{base}:{body}
+
+@query
+def held(s):
+    return {{x.w for x in s}}
+
+def change(c, w):
+    c.w = w
+    c.k = w
+""")
+    assert refused.value.code == "IQ205"
+
+
+def test_a_hash_of_what_is_set_when_the_object_is_made_is_taken() -> None:
+    same_both_ways("""
+class C:
+    def __init__(self, k, w):
+        self.k, self.w = k, w
+    def __hash__(self):
+        return hash(self.k)
+
+@query
+def held(s):
+    return {x.w for x in s}
+
+def main(show):
+    c = C(1, 2)
+    s = Set([c])
+    show(held(s))
+    c.w = 3
+    show(held(s))
+""")
+
+
+def test_a_dataclass_that_does_not_compare_a_field_is_refused() -> None:
+    with pytest.raises(CompileError, match="compare=False"):
+        compile_source("""
+from dataclasses import dataclass, field
+from incoq import query
+
+@dataclass(frozen=True)
+class W:
+    k: int
+    note: str = field(compare=False)
+
+@query
+def notes(s):
+    return {x.note for x in s}
+""")
+
+
+def test_the_element_that_a_set_or_dict_holds_is_the_one_that_goes() -> None:
+    same_both_ways("""
+from typing import NamedTuple
+
+class P(NamedTuple):
+    x: int
+    y: int
+
+@query
+def xs(s):
+    return {p.x for p in s if p.y > 1}
+
+@query
+def entries(d):
+    return {(str(k), str(v)) for k, v in d.items()}
+
+def main(show):
+    s = Set([(5, 6)])
+    show(xs(s))
+    s.discard(P(5, 6))
+    s.add(P(5, 6))
+    show(xs(s))
+    s.discard((5, 6))
+    show(xs(s))
+    d = {1: 1}
+    show(entries(d))
+    d[True] = True
+    show(entries(d))
+    d[1.0] = "x"
+    del d[1]
+    show(entries(d))
+""")
+
+
+def test_integers_too_large_for_a_float_raise_in_a_sum_with_floats() -> None:
+    same_both_ways("""
+@query
+def total(s):
+    return sum(x for x in s)
+
+def main(show):
+    s = Set([0.5, 10**400])
+    for x in (10**400, -1e308, 1e308):
+        try:
+            show(total(s))
+        except OverflowError as error:
+            show("OverflowError")
+        s.discard(x)
+""")
+
+
+def test_a_query_in_a_function_with_nonlocal_names_is_taken() -> None:
+    same_both_ways("""
+g = Set([1, 2])
+
+def counter():
+    least = 0
+    def ask(step):
+        nonlocal least
+        least += step
+        return query({x for x in g if x >= least})
+    return ask
+
+def main(show):
+    ask = counter()
+    show(ask(1), ask(1))
+    g.add(5)
+    show(ask(0))
+    g.discard(5)
+    show(ask(1))
+""")
+
+
+def test_the_mean_of_decimals_and_fractions_is_what_statistics_gives() -> None:
+    same_both_ways("""
+import statistics
+from decimal import Decimal
+from fractions import Fraction
+
+@query
+def mean(s):
+    return statistics.mean(x for x in s)
+
+def main(show):
+    for values in (
+        [Decimal("1.5"), Decimal(2)], [Decimal("1.5"), 2], [Decimal(1), 1.5], [Fraction(1, 2), 1],
+        [Fraction(1, 2), 0.25], [1j, 2], [float("inf"), 1],
+    ):
+        s = Set(values)
+        try:
+            show(mean(s))
+        except TypeError:
+            show("TypeError")
+        s.add(7)
+        try:
+            show(mean(s))
+        except TypeError:
+            show("TypeError")
+""")

@@ -1,0 +1,209 @@
+"""What a name means, across modules and scopes: what comes from incoq, and what is no constant."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from both_ways import run_compiled, run_plain, same_both_ways
+
+from incoq.compile import compile_path, compile_source
+from incoq.errors import CompileError
+from incoq.output import write_program
+
+MAIN = """
+def main():
+    s = Set([1, 2, 3])
+    print(sorted(large(s)))
+    s.add(9)
+    config.LIMIT = 5
+    print(sorted(large(s)), sorted(inline(s)), sorted(config.limited()))
+"""
+CONFIG = """
+from incoq import Set, query
+LIMIT = 1
+KEPT = Set([1, 5, 7])
+
+@query
+def limited():
+    return {x for x in KEPT if x > LIMIT}
+"""
+WAYS_OF_IMPORT = [
+    ("from base import Set, query, lru", "query"),
+    ("from base import *", "query"),
+    ("import base\nfrom base import Set", "base.query"),
+    ("import base as b\nfrom base import Set", "b.query"),
+    ("from base import Set, query as asked, other", "asked"),
+]
+
+
+def printed_both_ways(source: Path, mode: str = "filtered") -> str:
+    """What `app.py` of a folder prints, compiled and uncompiled."""
+    compiled = source.parent / "compiled"
+    write_program(compile_path(source, mode), source, compiled)
+    outputs = {
+        subprocess.run(
+            [sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout
+        for folder in (source, compiled)
+    }
+    (output,) = outputs
+    return output
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+@pytest.mark.parametrize(("imports", "query"), WAYS_OF_IMPORT)
+def test_what_a_module_passes_on_from_incoq_is_known(
+    imports: str, query: str, mode: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "base.py").write_text("from incoq import Set, query, lru\nother = 1\n")
+    (source / "config.py").write_text(CONFIG)
+    (source / "app.py").write_text(
+        f"{imports}\nimport config\n\n@{query}\ndef large(s):\n    return {{x for x in s if x > 1}}\n\n"
+        f"def inline(s):\n    return {query}({{x for x in s if x > 2}})\n{MAIN}\nmain()\n"
+    )
+    assert printed_both_ways(source, mode) == "[2, 3]\n[2, 3, 9] [3, 9] [7]\n"
+    assert "import incoq" not in (tmp_path / "compiled" / "app.py").read_text()
+
+
+def test_a_query_of_another_module_is_found_by_the_whole_name_of_that_module(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for package, result in (("a", "x"), ("b", "-x")):
+        (source / package).mkdir(parents=True)
+        (source / package / "__init__.py").write_text("")
+        (source / package / "util.py").write_text(
+            f"from incoq import query\n@query\ndef q(s):\n    return {{{result} for x in s}}\n"
+        )
+    (source / "app.py").write_text(
+        "from incoq import Set, query\nfrom b.util import q\n@query\ndef r(s): return {x for x in q(s)}\n"
+        "print(sorted(r(Set([1, 2]))))\n"
+    )
+    assert printed_both_ways(source) == "[-2, -1]\n"
+
+
+@pytest.mark.parametrize(
+    "rebind",
+    [
+        "globals()['LIMIT'] = 2",
+        "setattr(sys.modules[__name__], 'LIMIT', 2)",
+        "me = sys.modules[__name__]; me.LIMIT = 2",
+        "[LIMIT := x for x in (2,)]",
+        "rebind(2)",
+    ],
+)
+def test_a_name_that_something_rebinds_is_no_constant(rebind: str) -> None:
+    text = f"""
+import sys
+LIMIT = 1
+
+@query
+def large(s):
+    return {{x for x in s if x > LIMIT}}
+
+def rebind(value):
+    global LIMIT
+    LIMIT = value
+
+{rebind}
+def main(show):
+    s = Set([1, 2, 3])
+    show(large(s))
+"""
+    if "__name__" in rebind:  # the program is not imported under a name of its own here
+        compiled = compile_source("from incoq import Set, query\n" + text)
+        assert "large(s, LIMIT)" in compiled.code
+    else:
+        same_both_ways(text)
+
+
+def test_a_variable_of_a_comprehension_around_a_query_is_passed_to_it() -> None:
+    same_both_ways("""
+x = 100
+def each(s):
+    return [query({y for y in s if y > x}) for x in (0, 2)]
+
+def main(show):
+    s = Set([1, 2, 3])
+    show(each(s), {z: len(query({y for y in s if y > z})) for z in (0, 2)})
+    s.add(7)
+    show(each(s), sorted(len(query({y for y in s if y > z})) for z in (0, 5)))
+""")
+
+
+def test_a_local_name_that_hides_a_builtin_is_called() -> None:
+    text = """
+def own_len(s, len=lambda x: 42):
+    return len({x for x in s})
+
+def own_sum(s):
+    sum = lambda g: 77
+    return sum(x for x in s)
+
+def own_max(s):
+    def max(g):
+        return "mine"
+    return max(x for x in s)
+
+def main(show):
+    s = {1, 2}
+    show(own_len(s), own_sum(s), own_max(s))
+"""
+    assert run_compiled(text, "filtered", unmarked=True) == run_plain(text)
+    for body in ("len({x for x in s})", "{x for x in s if len({y for y in s if y > x}) > 1}"):
+        with pytest.raises(CompileError) as refused:
+            compile_source(f"from incoq import query\ndef f(s, len): return query({body})\n")
+        assert refused.value.code in ("IQ202", "IQ209")
+
+
+def test_in_the_body_of_a_class_a_query_sees_its_names_in_the_first_source_only() -> None:
+    text = """
+from incoq import Set, query
+def make():
+    lim = 2
+    class C:
+        s, lim = Set([5, 6]), 5
+        w = query({y for y in s if CONDITION})
+    return C.w
+"""
+    assert compile_source(text.replace("CONDITION", "y > 5")).sites
+    with pytest.raises(CompileError, match="reads `lim`, which that class binds") as refused:
+        compile_source(text.replace("CONDITION", "y > lim"))
+    assert refused.value.code == "IQ209"
+
+
+def test_a_program_is_compiled_without_what_it_does_not_use() -> None:
+    compiled = compile_source("""
+from incoq import Set, query
+
+@query
+def large(s):
+    return {x for x in s if x > 1}
+
+def make():
+    return Set((1, 2, 3))
+""")
+    assert "def through" in compiled.support.text
+    assert "def through" not in compiled.code
+    assert 'class List(list):\n    """The program makes none that a query could reach."""\n' in compiled.code
+    assert len(compiled.code.splitlines()) < 0.6 * len(compiled.support.text.splitlines())
+
+
+def test_a_set_that_is_asked_for_before_it_is_made_is_missing_in_the_output_too() -> None:
+    same_both_ways("""
+@query
+def all_of():
+    return {x for x in KEPT}
+
+try:
+    early = all_of()
+except Exception:
+    early = "missing"
+KEPT = Set([1, 2])
+
+def main(show):
+    show(early, all_of())
+""")
