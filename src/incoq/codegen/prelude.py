@@ -788,9 +788,9 @@ def item(m: Any, k: Any) -> Any:
 
 
 def item_or_missing(m: Any, k: Any) -> Any:
-    """`m[k]`, or MISSING where there is none."""
+    """`m[k]`, or MISSING where there is none, or no `m`."""
     try:
-        return item(m, k)
+        return MISSING if m is MISSING else item(m, k)
     except Exception as error:
         doubted(error)
         return MISSING
