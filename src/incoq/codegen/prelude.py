@@ -1185,6 +1185,12 @@ class View(AbstractSet[Any]):
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
 
 
+def viewed(ask: Any) -> View:
+    """A view of what a question gives; it is asked at once, so that a fault shows here."""
+    ask()
+    return View(ask)
+
+
 class QueryMethod:
     """A query method whose companions know their object: `club.adults.view()`. `place` is where the object
     stands among the demand parameters."""
