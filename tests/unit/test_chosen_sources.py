@@ -109,3 +109,182 @@ def test_an_entry_whose_key_is_computed_is_refused(condition: str, mode: str) ->
     assert run_compiled(source(ENTRIES.replace("CONDITION", condition)), mode) == [
         ("IncoqRuntimeError", "IQ301")
     ]
+
+
+COMPUTING = """
+class Sized:
+    def __len__(self):
+        return self.z
+
+class Titled:
+    def title(self):
+        return str(self.z)
+
+class Number(int):
+    def __add__(self, other):
+        return self.z
+
+class Text(str):
+    def title(self):
+        return str(self.z)
+
+class Pair(tuple):
+    def __len__(self):
+        return self.z
+    def __bool__(self):
+        return self.z > 1
+
+class O:
+    pass
+
+@query
+def q(s):
+    return {RESULT for x in s if CONDITION}
+
+def main(show):
+    c = O()
+    c.v, c.c = VALUE, True
+    c.v.z = 1
+    s = Set([c])
+    show(q(s))
+    c.v.z = 5
+    show(q(s))
+"""
+COMPUTED = [
+    ("len(x.v)", "True", "Sized()"),
+    ("len(x.v if x.c else ())", "True", "Sized()"),
+    ("x.v.title()", "True", "Titled()"),
+    ("x.v.title()", "True", "Text('a')"),
+    ("x.v + 1", "True", "Number(1)"),
+    ("(x.v if x.c else 0) + 1", "True", "Number(1)"),
+    ("len(x.v)", "True", "Pair([1])"),
+    ("1", "x.v", "Pair([1])"),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("result", "condition", "value"), COMPUTED)
+def test_a_value_that_computes_from_its_fields_is_refused(
+    result: str, condition: str, value: str, mode: str
+) -> None:
+    text = COMPUTING.replace("RESULT", result).replace("CONDITION", condition).replace("VALUE", value)
+    assert run_compiled(source(text), mode) == [("IncoqRuntimeError", "IQ301")]
+
+
+def test_a_method_that_an_object_does_not_have_skips_it() -> None:
+    text = (
+        COMPUTING.replace("RESULT", "x.v.upper()").replace("CONDITION", "True").replace("VALUE", "Titled()")
+    )
+    same_both_ways(text)
+
+
+def test_the_values_of_a_dict_need_no_hash() -> None:
+    same_both_ways("""
+class O:
+    def __init__(self, k, v):
+        self.k, self.v = k, v
+
+@query
+def by_key(s):
+    return {x.k: x.v for x in s}
+
+@query
+def entries(m):
+    return {k: v for k, v in m.items() if k}
+
+def main(show):
+    a, b = O("a", [1]), O("b", [1])
+    s = Set([a])
+    show(repr(by_key(s)))
+    a.v.append(2)
+    show(repr(by_key(s)))
+    for value in ({1: 2}, (1, [2]), 3, [1]):
+        a.v = value
+        show(repr(by_key(s)))
+    s.add(b)
+    show(sorted(by_key(s).items()))
+    b.v = a.v
+    show(sorted(by_key(s).items()))
+    s.discard(a)
+    show(repr(by_key(s)))
+    m = {1: [2], 2: 3, 0: 1}
+    show(repr(entries(m)))
+    m[1].append(5)
+    show(repr(entries(m)))
+    m[2] = [1]
+    show(repr(entries(m)))
+    del m[1]
+    show(repr(entries(m)))
+""")
+
+
+def test_all_elements_of_a_tuple_are_read_before_one_is_compared() -> None:
+    same_both_ways("""
+class O:
+    pass
+
+@query
+def found(s):
+    return {x.v for x in s if x.v in (1, x.w)}
+
+@query
+def left(s):
+    return {x.v for x in s if x.v not in (x.w, 2, x.u)}
+
+def main(show):
+    a = O()
+    a.v = 1
+    s = Set([a])
+    show(found(s), left(s))
+    a.w = Set()
+    show(found(s), left(s))
+    a.v, a.u = 3, 5
+    show(found(s), left(s))
+    a.w = 3
+    show(found(s), left(s))
+    del a.u
+    show(found(s), left(s))
+""")
+
+
+def test_a_frozen_dataclass_is_looked_into_as_a_tuple_is() -> None:
+    text = source("""
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class F:
+    held: object
+
+class O:
+    pass
+
+@query
+def texts(s):
+    return {str(x.v) for x in s}
+
+def main(show):
+    a = O()
+    a.v = F(1)
+    s = Set([a])
+    show(texts(s))
+    a.v = F(Set([1]))
+    show(texts(s))
+""")
+    for mode in MODES:
+        assert run_compiled(text, mode) == [*run_plain(text)[:1], ("IncoqRuntimeError", "IQ301")]
+
+
+def test_a_shuffled_list_is_maintained_in_a_program_that_removes_nothing() -> None:
+    same_both_ways("""
+import random
+
+@query
+def odd(l):
+    return {x for x in l if x % 2}
+
+def main(show):
+    l = [1, 1, 2, 3]
+    show(odd(l))
+    random.Random(3).shuffle(l)
+    show(odd(l), sorted(l))
+""")

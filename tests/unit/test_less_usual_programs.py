@@ -15,6 +15,21 @@ class User:
 """
 
 PROGRAMS = {
+    "a global is named like the variable that stands for the elements of a source": """
+        element = User(0)
+        @query
+        def friends(of): return {x for x in of.friends}
+        @query
+        def fewer(s): return {x for x in s if len(friends(element)) > x}
+        @query
+        def below(s): return {x for x in s if sum(element.tags) > x if friends(element)}
+        def main(show):
+            s = Set(range(5))
+            show(fewer(s), below(s))
+            element.friends.update([1, 2]); show(fewer(s), below(s))
+            element.tags.update([3, 1]); show(fewer(s), below(s))
+            element.friends.discard(1); show(fewer(s), below(s))
+    """,
     "a query that reads a global is asked about what a call gives": """
         limit = 3
         @query

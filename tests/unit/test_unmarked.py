@@ -211,6 +211,46 @@ def main(show):
     assert outputs(load(compiled.code)) == outputs(plain)
 
 
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_no_name_of_a_condition_is_bound_by_it_and_none_is_a_wildcard(mode: str) -> None:
+    text = """
+_, y = 1, 5
+def of_global(s, t): return {x for x in s if (_, x) in t}
+def some(s, t): return {x for x in s if _ in t}
+def unknown(s, t): return {x for x in s if (z, x) in t}
+def later(s, t): return {x for x in s if y > 1 for y in t}
+def source(s, t): return {x for y in t if x in s for x in y}
+def other_source(s, x): return {y for y in x for x in s}
+def ordered(s, t): return {x for y in t for x in s if (y, x) == (1, x)}
+
+def main(show):
+    s, t = {0, 1, 2}, {(1, 0), (2, 1)}
+    def everything():
+        for ask in (of_global, some, unknown, later, source, other_source, ordered):
+            try:
+                show(sorted(ask(s, t)))
+            except Exception as error:
+                show(type(error).__name__)
+    everything()
+    t.add((1, 2)); everything()
+    t.add(1); everything()
+    t.clear(); everything()
+    s.clear(); everything()
+"""
+    compiled = incoq.compile_source(text, mode=mode, unmarked=True)
+    left = {node.lineno: (left.code, left.reason) for left in compiled.left_out for node in [left.node]}
+    early = {6: "y", 7: "x", 8: "x"}
+    assert left == {
+        3: ("IQ209", "`_` is a wildcard and cannot be read"),
+        4: ("IQ209", "`_` is a wildcard and cannot be read"),
+        5: ("IQ201", "the name `z` is bound by nothing"),
+        **{line: ("", f"the variable `{name}` is read before its `for`") for line, name in early.items()},
+    }
+    plain: dict[str, Any] = {}
+    exec(text, plain)
+    assert outputs(load(compiled.code)) == outputs(plain)
+
+
 def test_what_a_function_binds_itself_does_not_outlive_the_call() -> None:
     text = """
 def f(xs):

@@ -100,7 +100,7 @@ def build_support(
     asking = _Asking(plan, support, supply, renderer)
     asking.build()
     setattr_, delattr_, by_name = _attribute_helpers(renderer, supply)
-    renderer.functions += [*renderer.forgetting(asking.kept), *asking.hiding()]
+    renderer.functions += renderer.forgetting(asking.kept)
     written = {s.name for s in renderer.functions if isinstance(s, ast.FunctionDef)}
     body = [_renamed(s, names) for s in prelude]
     body = [s for s in body if not (isinstance(s, ast.FunctionDef) and s.name in written)]
@@ -452,7 +452,6 @@ class _Asking:
         self.demanded: dict[str, str] = {}
         self.usual: dict[str, str] = {}
         self.at_once: dict[str, str] = {}
-        self.shown: list[str] = []  # other names of the answers, as long as nothing is refused
         self.kept: list[tuple[str, str, str]] = []  # see EventRenderer.forgetting
 
     def build(self) -> None:
@@ -506,7 +505,8 @@ class _Asking:
         key = _tuple(demand)
         holes: Holes = {
             "R": result.name, "K": key, "A": self.events.answer, "ASK": ask, "VIEW": view, "KEEP": keep,
-            "DROP": drop, "REFUSED": self.support.REFUSED, "ANSWER_OF": self.support.answer_of,
+            "DROP": drop, "REFUSED": self.support.REFUSED,
+            "CHECK": self.support.check_refused, "ANSWER_OF": self.support.answer_of,
             "NAME": ast.Constant(query.name), "DEMAND": self.events.demanders[query.name],
             "RELEASE": self.events.releasers[query.name], "VIEWCLASS": self.support.View,
         }  # fmt: skip
@@ -536,10 +536,10 @@ class _Asking:
         body = quote(
             "def SLOW():\n"
             "    FIRST\n"
-            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    if REFUSED:\n        CHECK()\n"
             "    AGAIN\n"
             "    FIND\n"
-            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    if REFUSED:\n        CHECK()\n"
             "    return ANSWER",
             FIND=find,
             SLOW=slow,
@@ -603,33 +603,19 @@ class _Asking:
         """The usual case first: what was asked before is one look-up."""
         if query.keep.policy == "lru" or query.name in self.events.asked:
             return []  # asking is noted
-        if query.rest and query.aggregate is not None:
-            return []
-        shown = self.supply.fresh(f"shown_{query.name}")
-        self.shown.append(shown)
-        self.stores += quote("SHOWN = R", SHOWN=shown, **holes)
-        holes = {**holes, "R": shown}
         match bool(rest), query.aggregate is not None:
             case False, False:
                 answer = quote_expr("R[K]", **holes)
             case False, True:
                 answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
-            case _:
+            case True, False:
                 answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
+            case _:
+                return []
         return quote(
-            "try:\n    return ANSWER\nexcept (KeyError, TypeError):\n    pass", ANSWER=answer, **holes
-        )
-
-    def hiding(self) -> list[ast.stmt]:
-        """What lets no query find its answer at once any more, when something has been refused."""
-        if not self.shown:
-            return []
-        doc = "Something was refused: the next query looks for it, and reports it."
-        made = quote("def HIDE():\n    DOC", HIDE=self.support.hide, DOC=ast.Constant(doc))
-        assert isinstance(made[0], ast.FunctionDef)
-        targets: list[ast.expr] = [ast.Name(shown, ast.Store()) for shown in self.shown]
-        made[0].body[1:] = [ast.Global(self.shown), ast.Assign(targets, quote_expr("{}"), lineno=0)]
-        return made
+            "try:\n    if not REFUSED:\n        return ANSWER\nexcept (KeyError, TypeError):\n    pass",
+            ANSWER=answer, **holes,
+        )  # fmt: skip
 
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes

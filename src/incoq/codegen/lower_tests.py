@@ -13,6 +13,7 @@ import ast
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from incoq.frontend.pure import PURE_METHODS
 from incoq.ir import expressions
 from incoq.ir.expressions import clone, name, substitute
 from incoq.relational.flatten_query import selector_root
@@ -59,10 +60,8 @@ class _Lower(ast.NodeTransformer):
                 return ast.IfExp(*map(self.truth, (test, body, orelse)))
         lowered = self.visit(node)
         assert isinstance(lowered, ast.expr)
-        if isinstance(node, ast.Name):  # no call for most values
-            return self._unless_plain(node, self.support.truth)
         if _is_watched(node):
-            return self._call(self.support.truth, lowered)
+            return self._unless(lowered, self.support.PLAIN, self._call(self.support.truth, lowered))
         return self._plain(lowered) if isinstance(node, ast.Subscript) else lowered
 
     def content(self, node: ast.expr) -> ast.expr:
@@ -88,24 +87,31 @@ class _Lower(ast.NodeTransformer):
         if isinstance(node, ast.Name) and node.id in self.numbers:
             return node
         if isinstance(node, ast.Name):
-            return self._unless_plain(node, function)
+            return self._unless(node, self.support.PLAIN, self._call(function, node))
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._plain(i) for i in node.elts], ast.Load())
         if isinstance(node, ast.Attribute | ast.Subscript | ast.IfExp | ast.BoolOp) or self._gives_part(node):
             return self._call(function, node)
         return node
 
+    def _value(self, node: ast.expr, method: str) -> ast.expr:
+        """What a method is called of: a module, or a value whose methods read nothing else."""
+        if isinstance(node, ast.Constant | ast.JoinedStr) or method not in PURE_METHODS:
+            return node
+        checked = self._call(self.support.called_of, node, ast.Constant(method))
+        return self._unless(node, self.support.CALLED, checked)
+
+    def _unless(self, node: ast.expr, classes: str, checked: ast.expr) -> ast.expr:
+        """A variable as it is where its class is one of the usual ones, which saves the call."""
+        if not isinstance(node, ast.Name):
+            return checked
+        usual = ast.Compare(ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(classes)])
+        return ast.IfExp(usual, node, checked)
+
     def _gives_part(self, node: ast.expr) -> bool:
         """Is it a call that gives what something holds, whatever that is?"""
         giving = ("getattr", self.support.item)
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in giving
-
-    def _unless_plain(self, node: ast.Name, function: str) -> ast.expr:
-        """A value of a plain class as it is, any other one as the function lets it through."""
-        test = ast.Compare(
-            ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(self.support.PLAIN)]
-        )
-        return ast.IfExp(test, node, self._call(function, node))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         left = self.visit(node.left)
@@ -158,7 +164,9 @@ class _Lower(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id == "len":
-            return ast.Call(node.func, [self.content(a) for a in node.args], [])
+            content = self.content(node.args[0])
+            sized = self._call(self.support.sized, content)
+            return ast.Call(node.func, [self._unless(content, self.support.SOURCES, sized)], [])
         args = [self.visit(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self._plain(self.visit(k.value))) for k in node.keywords]
         match node.func:
@@ -172,7 +180,7 @@ class _Lower(ast.NodeTransformer):
             case ast.Name(id="hasattr" | "getattr" | "isinstance" | "type" | "callable"):
                 return ast.Call(node.func, args, keywords)
             case ast.Attribute(value=receiver, attr=attr):
-                func = ast.Attribute(self.visit(receiver), attr, ast.Load())
+                func = ast.Attribute(self._value(self.visit(receiver), attr), attr, ast.Load())
                 return ast.Call(func, [self._plain(a) for a in args], keywords)
         return ast.Call(node.func, [self._plain(a) for a in args], keywords)
 

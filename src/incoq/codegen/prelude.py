@@ -100,6 +100,26 @@ def forget(*assigned: tuple[Any, str]) -> None:
     The compiler writes this function; `assigned` are objects and fields that may be in no index now."""
 
 
+STALE: list[
+    Any
+] = []  # an update ended half-way, and nothing is forgotten yet: objects and fields it assigned
+
+
+def recover() -> None:
+    """Forget what an update that ended half-way has left; the next use does it where no stack is left."""
+    forget(*[assigned for assigned in STALE if assigned is not None])
+    STALE.clear()
+    REFUSED[:] = [error for error in REFUSED if isinstance(error, IncoqRuntimeError)]
+
+
+def check_refused() -> None:
+    """Raise what was refused; an update that ended half-way is no reason to."""
+    if STALE:
+        recover()
+    if REFUSED:
+        raise REFUSED[0]
+
+
 BUSY: list[bool] = []  # an update is being maintained, or an answer computed
 
 
@@ -107,7 +127,8 @@ def reentered() -> IncoqRuntimeError:
     """The error for an update in the midst of another one: by an operator, a finalizer or another thread. It
     is remembered, too, since nobody sees what a finalizer raises."""
     refuse("IQ308", "an update was made while another one was maintained")
-    return REFUSED[-1]
+    error: IncoqRuntimeError = REFUSED[-1]
+    return error
 
 
 def asked_within() -> IncoqRuntimeError:
@@ -161,7 +182,8 @@ class Set(set[Any]):
             set_add(self, x)
             self.discard(x)
         except BaseException:
-            forget()
+            STALE[:0] = REFUSED[:0] = (None,)
+            recover()
             raise
         return x
 
@@ -285,6 +307,12 @@ class PlainSet(Set):
         return inside[1:-1] if inside.startswith("({") else f"set{inside}"
 
 
+def has_room(frames: int = 20) -> None:
+    """Raise for want of stack now rather than half-way through, which would leave a list in disorder."""
+    if frames:
+        has_room(frames - 1)
+
+
 def derived(s: Set, elements: Any) -> Set:
     """A set made of another: not of a class of the program, as what Python makes of such sets is not."""
     return (PlainSet if isinstance(s, PlainSet) else Set)(elements)
@@ -334,7 +362,8 @@ class Dict(dict[Any, Any]):
             dict_set(self, key, value)
             Dict.__delitem__(self, key)
         except BaseException:
-            forget()
+            STALE[:0] = REFUSED[:0] = (None,)
+            recover()
             raise
         return key, value
 
@@ -418,6 +447,7 @@ class List(list[Any]):
 
     def _become_(self, new: Any) -> None:
         """Hold the elements of a list: take away what is gone, put in what is new, then order them."""
+        has_room()
         wanted: dict[Any, int] = {}
         for x in filter(keyable, new):
             wanted[x] = wanted.get(x, 0) + 1
@@ -445,9 +475,10 @@ class List(list[Any]):
 
     def _lose_(self, content: Any) -> None:
         """After an exception: hold what was held before."""
+        STALE[:0] = REFUSED[:0] = (None,)
         list_replace(self, slice(None), content)
         self._counts_ = None
-        forget()
+        recover()
 
     def append(self, x: Any, /) -> None:
         self._put_(len(self), x)
@@ -500,6 +531,7 @@ class List(list[Any]):
             except (IndexError, TypeError):
                 list_replace(self, at, x)  # raises what Python raises
                 raise
+            has_room()
             size, counts = len(self), self._bag_()
             try:
                 if x is not old:
@@ -625,22 +657,16 @@ def made(*names: str) -> None:
 
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
-REFUSED: list[IncoqRuntimeError] = []
+REFUSED: list[Any] = []  # errors that the next query raises; and what is in STALE
 
 
 def refuse(code: str, message: str) -> None:
     """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
     if len(REFUSED) < 100:
         REFUSED.append(IncoqRuntimeError(code, message))
-        hide()
 
 
-def hide() -> None:
-    """Let no query find an answer at once any more: so it looks whether anything was refused, and usually
-    need not. The compiler writes it."""
-
-
-READING = {"__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items"}
+READING = ("__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items")
 
 
 def check_reading(cls: Any) -> None:
@@ -648,8 +674,9 @@ def check_reading(cls: Any) -> None:
     for base in cls.__mro__:
         if base in (Set, PlainSet, Dict, List):
             break
-        for own in sorted(READING & vars(base).keys()):
-            refuse("IQ301", f"a query reads a {cls.__name__}, which has its own `{own}`")
+        for own in READING:
+            if own in vars(base):
+                refuse("IQ301", f"a query reads a {cls.__name__}, which has its own `{own}`")
 
 
 def is_source(s: Any) -> bool:
@@ -992,10 +1019,9 @@ def plain(v: Any) -> Any:
     if issubclass(cls, (tuple, frozenset)):
         for part in v:
             plain(part)
-        return v
+        return v if cls is tuple or cls is frozenset else unmoved(v)
     if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
-        PLAIN.add(cls)
-        return v
+        return unmoved(v)
     if not issubclass(cls, (set, list, dict)) and not any(
         base is not object and any(operator in base.__dict__ for operator in OPERATORS)
         for base in cls.__mro__
@@ -1004,6 +1030,48 @@ def plain(v: Any) -> Any:
         return v
     refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen")
     raise TypeError(f"cannot look into {cls.__name__}")
+
+
+def unmoved(v: Any) -> Any:
+    """Let a value of a class of the program's own through, unless that may compute from fields of it."""
+    cls = v.__class__
+    own = [base for base in cls.__mro__ if base.__module__ not in ("builtins", "enum")]
+    fields = getattr(cls, "__dataclass_fields__", ())
+    for field in fields:
+        plain(getattr(v, field, None))
+    if fields:
+        return v
+    if any(operator in vars(base) for base in own for operator in OPERATORS):
+        if has_fields(v) and not is_value_class(cls):
+            refuse("IQ301", f"a condition looks into a {cls.__name__}, which may compute from its fields")
+            raise TypeError(f"cannot look into {cls.__name__}")
+    elif not issubclass(cls, (tuple, frozenset)):
+        PLAIN.add(cls)
+    return v
+
+
+def has_fields(v: Any) -> bool:
+    """Has the object something that could be assigned?"""
+    return bool(getattr(v, "__dict__", None)) or any("__slots__" in vars(c) for c in v.__class__.__mro__)
+
+
+def sized(v: Any) -> Any:
+    """What `len` is asked of; an object that counts something else is refused."""
+    return v if v.__class__ in SOURCES or isinstance(v, (Set, Dict, List)) else plain(v)
+
+
+CALLED = {int, float, str, bytes, bool, complex}
+
+
+def called_of(v: Any, method: str) -> Any:
+    """What a method of texts or numbers is called of; an object with one of that name is refused."""
+    cls = v.__class__
+    if cls in CALLED or not hasattr(cls, method) or is_value_class(cls):
+        return v
+    if has_fields(v) or isinstance(v, bytearray):
+        refuse("IQ301", f"a condition calls `{method}` of a {cls.__name__}, which may read what changes")
+        raise TypeError(f"cannot call a method of {cls.__name__}")
+    return v
 
 
 def scalar(v: Any) -> Any:

@@ -143,7 +143,7 @@ class EventRenderer(DemandRenderer):
                 **failed,
             ),
         ]
-        body = self._guarded(guard, work, remove)
+        body = [*on_class, *self._guarded(guard, work, remove)]
         self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
 
     # -- sets -------------------------------------------------------------------------------------

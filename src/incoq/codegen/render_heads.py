@@ -317,6 +317,9 @@ class HeadRenderer(Maintenance):
         fitting: list[ast.stmt] = []
         for part in parts:
             fitting += quote("P.__class__ in FITTING or FITS(P)", P=part, **holes)
+        if kind == "dict":  # the value of an entry needs no hash; one that has none gets it
+            entry = "FITS(E[0])\nE[1].__class__ in FITTING or KEYABLE(E[1])"
+            fitting = quote(entry, KEYABLE=self.support.keyable, **holes)
         skipping = self.renderer.skipping(invariant.query)
         return quote(
             "try:\n    E = VALUE\n    HASH\nexcept Exception as ERROR:\n    SKIP(ERROR)\nelse:\n    STORE",

@@ -85,8 +85,6 @@ def is_incoq_set(module: Module, value: ast.expr) -> bool:
 
 def _only_goes_through(name: str, site: QuerySite, params: Mapping[str, tuple[str, ...]]) -> bool:
     query = site.query
-    if name in query.params and not site.nested:
-        return False
     if any(name in pattern_variables(c.pattern) for c in query.clauses if isinstance(c, Membership)):
         return False
     harmless = 0

@@ -12,7 +12,6 @@ from incoq.frontend.find_unmarked import KEEP, comprehension_of, faults, why_not
 from incoq.frontend.find_unmarked import unmarked as find_unmarked
 from incoq.frontend.program import Module, Program
 from incoq.frontend.read_query import Body, Called, Place, read_body, unreachable
-from incoq.frontend.resolve_names import origin_of
 from incoq.ir.expressions import Expr, names_in
 from incoq.ir.objects import Condition, Fact, Keep, Membership, ObjectQuery, pattern_variables
 
@@ -81,6 +80,7 @@ class _Finder:
         self.reading: list[ast.FunctionDef] = []
         self.methods: dict[str, list[ast.FunctionDef]] = {}
         self.left_out: list[LeftOut] = []
+        self.aliases: dict[str, str] = {}  # the modules that queries call functions of, by their names there
         self.alone = False  # reading an unmarked comprehension, which may hold no other query
 
     def find(self) -> list[QuerySite]:
@@ -157,7 +157,8 @@ class _Finder:
             self.alone = True
             try:
                 name = self._name(f"{_owner(owners)}_comprehension")
-                body = read_body(Place(module, _locals_of(owners), name, self), node, ())
+                place = Place(module, _locals_of(owners), name, self, usual=True)
+                body = read_body(place, node, ())
                 query = _make(module, node, name, (), body, Options(keep=KEEP))
             except CompileError as error:
                 self.left_out.append(LeftOut(module, node, error.code, error.message))
@@ -193,7 +194,17 @@ class _Finder:
         if query.demand != query.all_params:
             message = f"`{query.name}` names demand parameters, so other queries cannot call it"
             raise module.error("IQ209", message, func)
+        home = self.definitions[node][0]
+        for hidden in query.hidden:
+            if home is not module and not self._means_same(module, home, hidden):
+                message = f"`{query.name}` reads the global `{hidden}` of another module"
+                raise module.error("IQ209", message, func, "make what it reads a parameter of both queries")
         return Called(query.name, query.hidden, query.aggregate is None)
+
+    def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
+        if self.aliases.setdefault(alias, original) != original:
+            message = f"`{alias}` is the module {original} here and {self.aliases[alias]} in another query"
+            raise module.error("IQ209", message, node, "import each under a name of its own")
 
     def _definition(self, module: Module, func: ast.expr) -> ast.FunctionDef | None:
         match func:
@@ -217,12 +228,28 @@ class _Finder:
         return None
 
     def _imported(self, module: Module, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
-        original = next(a.name for a in node.names if (a.asname or a.name) == identifier)
-        origin = origin_of(self.program, module, node)
-        binding = origin.bindings.get(original) if origin is not None else None
-        if binding is not None and isinstance(binding.node, ast.FunctionDef) and binding.once:
-            return binding.node if binding.node in self.definitions else None
-        return None
+        home = self.program.imported(module, node)
+        binding = home.bindings.get(_original(node, identifier)) if home is not None else None
+        if binding is None or not isinstance(binding.node, ast.FunctionDef):
+            return None
+        return binding.node if binding.once and binding.node in self.definitions else None
+
+    def _means_same(self, module: Module, home: Module, identifier: str) -> bool:
+        """Is a global of one module the very global of another at all times?"""
+        binding, own = module.bindings.get(identifier), home.bindings[identifier]
+        return (
+            binding is not None
+            and (binding.once and own.once)
+            and isinstance(binding.node, ast.ImportFrom)
+            and _original(binding.node, identifier) == identifier
+            and self.program.imported(module, binding.node) is home
+            and (home.rebound is not None and identifier not in home.rebound)
+        )
+
+
+def _original(node: ast.ImportFrom, identifier: str) -> str:
+    """What a name that is imported is called where it comes from."""
+    return next(a.name for a in node.names if (a.asname or a.name) == identifier)
 
 
 def _check_names(module: Module) -> None:

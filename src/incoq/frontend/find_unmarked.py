@@ -17,7 +17,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from incoq.frontend.read_aggregate import SIMPLE
-from incoq.ir.expressions import FITS, ITERABLE, RAISES, Expr, name
+from incoq.ir.expressions import FITS, ITERABLE, RAISES, Expr, name, names_in
 from incoq.ir.objects import (
     Aggregate,
     Condition,
@@ -28,7 +28,6 @@ from incoq.ir.objects import (
     TuplePattern,
     Value,
     Variable,
-    Wildcard,
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -79,12 +78,27 @@ def why_not(comp: ast.SetComp | ast.GeneratorExp | ast.ListComp, owners: Sequenc
             bound += [e.id for e in generator.target.elts if isinstance(e, ast.Name)]
     if len(set(bound)) < len(bound) or "_" in bound:
         return "a variable is bound twice"
+    early = _read_early(comp)
+    if early:
+        return f"the variable `{early}` is read before its `for`"
     own = _lasting(owners)
     for node in ast.walk(comp):
         read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in bound
         if read and own.get(node.id) is False:  # type: ignore[attr-defined]  # a Name
             return f"the local variable `{node.id}` does not outlive the call"  # type: ignore[attr-defined]
     return None
+
+
+def _read_early(comp: ast.SetComp | ast.GeneratorExp | ast.ListComp) -> str:
+    """A variable that is read before its `for`: Python raises or, in the first source, means another."""
+    unbound = {n for generator in comp.generators for n in names_in(generator.target)}
+    for generator in comp.generators:
+        early = unbound & names_in(generator.iter)
+        unbound -= names_in(generator.target)
+        early = early.union(*(unbound & names_in(condition) for condition in generator.ifs))
+        if early:
+            return min(early)
+    return ""
 
 
 def _is_items(node: ast.expr) -> bool:
@@ -128,17 +142,15 @@ def faults(query: ObjectQuery) -> list[ObjectQuery]:
     before: list[Membership | Condition] = []
     stretch: list[ast.expr] = []
     for clause in query.clauses:
-        match clause:
-            case Condition(expr):
-                stretch.append(expr.node)
-            case Membership(_, source, True):
-                found.append(_fault(query, len(found), before, [*stretch, _call(ITERABLE, source.node)]))
-                before += [Condition(Expr.of(node)) for node in stretch]
-                before.append(clause)
-                stretch = []
-            case Membership(pattern, source):  # written as a condition
-                tested = ast.Compare(_element(pattern), [ast.In()], [source.node])
-                stretch.append(tested)
+        if isinstance(clause, Condition):
+            stretch.append(clause.expr.node)
+        elif clause.each:
+            found.append(_fault(query, len(found), before, [*stretch, _call(ITERABLE, clause.source.node)]))
+            before += [Condition(Expr.of(node)) for node in stretch]
+            before.append(clause)
+            stretch = []
+        else:  # written as a condition
+            stretch.append(ast.Compare(_element(clause.pattern), [ast.In()], [clause.source.node]))
     ends = query.result.node
     if query.aggregate is None or query.aggregate.distinct:
         ends = _call(FITS, ends)
@@ -163,12 +175,9 @@ def _call(function: str, argument: ast.expr) -> ast.expr:
 
 
 def _element(pattern: Pattern) -> ast.expr:
-    match pattern:
-        case Variable(identifier):
-            return name(identifier)
-        case Value(expr):
-            return expr.node
-        case TuplePattern(items):
-            return ast.Tuple([_element(item) for item in items], ast.Load())
-        case Wildcard():
-            return name("_")
+    if isinstance(pattern, TuplePattern):
+        return ast.Tuple([_element(item) for item in pattern.items], ast.Load())
+    if isinstance(pattern, Variable):
+        return name(pattern.name)
+    assert isinstance(pattern, Value), "nothing is a wildcard to Python"
+    return pattern.expr.node

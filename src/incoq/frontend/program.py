@@ -95,6 +95,24 @@ class Program:
                 if isinstance(node, ast.ClassDef):
                     yield module, node
 
+    def imported(self, importer: Module, node: ast.ImportFrom) -> Module | None:
+        """The module of the program that `from m import ...` means; None where that is none, or in doubt."""
+        around = importer.name.split(".") if importer.is_package else importer.name.split(".")[:-1]
+        if node.level:
+            around = around[: len(around) + 1 - node.level]
+        sibling = ".".join(filter(None, [*around, node.module or ""]))
+        found = [m for m in self.modules if m.name == sibling]
+        if not node.level and node.module is not None:
+            absolute = f".{node.module}"  # may begin with the name of the directory, and what that is in
+            root = self.root.resolve().name if self.root is not None else ""
+            found += [
+                m
+                for m in self.modules
+                if m not in found
+                and (m.name == node.module or absolute.endswith(f".{root}.{m.name}".rstrip(".")))
+            ]
+        return found[0] if len(found) == 1 else None
+
     def identifiers(self) -> set[str]:
         """Every identifier of the program, for the name generator."""
         found: set[str] = set()

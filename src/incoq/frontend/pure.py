@@ -123,9 +123,10 @@ class Purifier:
         is_variable: Callable[[str], bool],
         nest: Nest,
         own_variables: Callable[[ast.SetComp], ast.SetComp],
+        imports: Callable[[Module, ast.expr, str, str], None],
     ) -> None:
         self.module, self.is_variable, self.nest = module, is_variable, nest
-        self.own_variables = own_variables
+        self.own_variables, self.imports = own_variables, imports
         self.callables: set[str] = set()
         self.functions: dict[str, ast.FunctionDef] = {}
 
@@ -209,7 +210,6 @@ class _Walk(ast.NodeTransformer):
         if node.attr.startswith("__"):
             self.refuse("IQ202", f"`{node.attr}` is not a field that can be maintained", node)
         if self._pure_module(node.value):
-            self.owner.callables.add(node.value.id)  # type: ignore[attr-defined]
             return node
         node.value = self.visit(node.value)
         if not is_selector(node.value):
@@ -229,6 +229,10 @@ class _Walk(ast.NodeTransformer):
                     tests.append(ast.Compare(clone(left), [ast.Eq()], [item]))
                 chain = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
                 whole = chain if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), chain)
+                read = [i for i in items if not isinstance(i, ast.Constant | ast.Name)]
+                if read:  # Python reads them all before it compares one
+                    there = [ast.Compare(clone(i), [ast.Is()], [clone(i)]) for i in read]
+                    whole = ast.BoolOp(ast.And(), [*there, whole])
                 return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn()], comparators=[ast.Set(elts=items) | ast.List(elts=items)]
@@ -269,14 +273,13 @@ class _Walk(ast.NodeTransformer):
         match node.func:
             case ast.Name(id=identifier) if not self.owner.is_variable(identifier):
                 return self._named_call(node, identifier)
-            case ast.Attribute(value=receiver, attr=method):
-                if self._pure_module(receiver):
-                    self.owner.callables.add(receiver.id)  # type: ignore[attr-defined]
-                elif method in PURE_METHODS:
-                    node.func.value = self.visit(receiver)
-                else:
-                    message = f"the method `{method}` may read what no relation shows"
-                    self.refuse("IQ202", message, node, _METHOD_HELP.get(method, _METHOD_HELP[""]))
+            case ast.Attribute(value=receiver) if self._pure_module(receiver):
+                pass
+            case ast.Attribute(value=receiver, attr=method) if method in PURE_METHODS:
+                node.func.value = self.visit(receiver)
+            case ast.Attribute(attr=method):
+                message = f"the method `{method}` may read what no relation shows"
+                self.refuse("IQ202", message, node, _METHOD_HELP.get(method, _METHOD_HELP[""]))
             case _:
                 self.refuse("IQ202", f"cannot see what `{ast.unparse(node.func)}` reads", node)
         return self._arguments(node)
@@ -355,15 +358,18 @@ class _Walk(ast.NodeTransformer):
         return walk.visit(ast.copy_location(inlined, node))  # type: ignore[no-any-return]
 
     def _pure_module(self, node: ast.expr) -> bool:
+        """Is this a module whose functions depend on their arguments alone? Its name is kept as it is."""
         if not isinstance(node, ast.Name) or self.owner.is_variable(node.id):
             return False
         binding = self.module.bindings.get(node.id)
-        return (
-            binding is not None
-            and binding.kind == "import"
-            and isinstance(binding.node, ast.Import)
-            and any((a.asname or a.name) == node.id and a.name in PURE_MODULES for a in binding.node.names)
-        )
+        if binding is None or not binding.once or not isinstance(binding.node, ast.Import):
+            return False
+        for alias in binding.node.names:
+            if (alias.asname or alias.name) == node.id and alias.name in PURE_MODULES:
+                self.owner.imports(self.module, node, node.id, alias.name)
+                self.owner.callables.add(node.id)
+                return True
+        return False
 
 
 def is_selector(node: ast.expr) -> bool:

@@ -62,6 +62,9 @@ class Queries(Protocol):
     def called(self, module: Module, func: ast.expr) -> Called | None:
         """The query that a call names, if it names one."""
 
+    def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
+        """Note that a query calls functions of a module: a name means one module in all queries."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -71,6 +74,7 @@ class Place:
     is_local: Callable[[str], bool]
     label: str
     queries: Queries
+    usual: bool = False  # what is read means what it means to Python: a condition binds nothing
 
 
 def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
@@ -120,7 +124,9 @@ class _Reader:
         self.of_pairs = of_pairs
         self.place, self.module, self.comp, self.params = place, place.module, comp, tuple(params)
         self.variables: set[str] = set(params)
-        self.purifier = Purifier(place.module, self.is_variable, self.nest, self._own_variables)
+        self.purifier = Purifier(
+            place.module, self.is_variable, self.nest, self._own_variables, place.queries.imports
+        )
         self.free: dict[str, None] = {}
         self.as_source = False
 
@@ -163,7 +169,7 @@ class _Reader:
         for identifier in sorted(self.variables & PURE_MODULES):
             raise self.module.error("IQ209", f"a variable named like the module `{identifier}`", self.comp)
         for target, expression in pieces:
-            if target is None and _is_membership(expression):
+            if target is None and _is_membership(expression) and not self.place.usual:
                 assert isinstance(expression, ast.Compare)
                 for identifier in _pattern_names(expression.left):
                     if not self._known(identifier):
@@ -198,7 +204,7 @@ class _Reader:
 
     def _pattern(self, node: ast.expr) -> Pattern:
         match node:
-            case ast.Name(id="_"):
+            case ast.Name(id="_") if not self.place.usual:
                 return Wildcard()
             case ast.Name(id=identifier) if identifier in self.variables:
                 return Variable(identifier)
@@ -252,10 +258,7 @@ class _Reader:
                 called = self.place.queries.called(self.module, node.func)
                 if called is None or not called.is_set:
                     return None
-                element = ast.comprehension(ast.Name("element", ast.Store()), node, [], 0)
-                node = ast.fix_missing_locations(
-                    ast.copy_location(ast.SetComp(name("element"), [element]), node)
-                )
+                node = ast.fix_missing_locations(ast.copy_location(ast.SetComp(*_all_of(node)), node))
             assert isinstance(node, ast.SetComp)
             body = _Reader(self._inside(), self._own_variables(node), ()).read()
             return self._call(
@@ -278,12 +281,11 @@ class _Reader:
             case ast.Call(func=ast.Name(id=kind), args=[source]) if (
                 kind in SIMPLE and kind not in self.module.bindings and not self.is_variable(kind)
             ):
-                element = ast.comprehension(ast.Name("element", ast.Store()), source, [], 0)
                 comp: ast.expr
                 if self._called(source):
-                    comp = ast.SetComp(name("element"), [element])
+                    comp = ast.SetComp(*_all_of(source))
                 elif kind != "len" and isinstance(source, ast.Attribute | ast.Name) and is_selector(source):
-                    comp = ast.GeneratorExp(name("element"), [element])
+                    comp = ast.GeneratorExp(*_all_of(source))
                 else:
                     return None
                 whole = ast.Call(node.func, [comp], node.keywords)
@@ -295,7 +297,7 @@ class _Reader:
         return self._call(node, body, "set")
 
     def _inside(self) -> Place:
-        return Place(self.module, self.is_variable, self.place.label, self.place.queries)
+        return Place(self.module, self.is_variable, self.place.label, self.place.queries, self.place.usual)
 
     def _call(self, node: ast.expr, body: Body, kind: str) -> ast.expr:
         called = self.place.queries.nested(self.module, node, body, f"{self.place.label}_{kind}")
@@ -355,10 +357,16 @@ class _Reader:
             )
 
     def _first_use(self, identifier: str) -> ast.AST:
-        for node in ast.walk(self.comp):
-            if isinstance(node, ast.Name) and node.id == identifier:
-                return node
-        return self.comp
+        return next(n for n in ast.walk(self.comp) if isinstance(n, ast.Name) and n.id == identifier)
+
+
+def _all_of(source: ast.expr) -> tuple[ast.expr, list[ast.comprehension]]:
+    """The parts of a comprehension of all elements of a source, whose variable the source does not name."""
+    variable, number = "element", 1
+    while variable in names_in(source):
+        number += 1
+        variable = f"element_{number}"
+    return name(variable), [ast.comprehension(ast.Name(variable, ast.Store()), source, [], 0)]
 
 
 def _bound(clauses: Sequence[Membership | Condition]) -> set[str]:

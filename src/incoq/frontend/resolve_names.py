@@ -37,7 +37,7 @@ def _follow_imports(program: Program, nodes: dict[int, list[ast.AST]]) -> None:
         for module, node in imports:
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    origin = _absolute(program, alias.name)
+                    origin = program.imported(module, ast.ImportFrom(alias.name, [], 0))
                     if origin is not None and origin.incoq_names and (alias.asname or "." not in alias.name):
                         module.incoq_modules[alias.asname or alias.name] = origin
             else:
@@ -45,10 +45,11 @@ def _follow_imports(program: Program, nodes: dict[int, list[ast.AST]]) -> None:
 
 
 def _follow(program: Program, module: Module, node: ast.ImportFrom) -> None:
-    origin = origin_of(program, module, node)
+    origin = program.imported(module, node)
     for alias in node.names:
         local = alias.asname or alias.name
-        inner = origin_of(program, module, node, alias.name)
+        below = ".".join(filter(None, (node.module, alias.name)))
+        inner = program.imported(module, ast.ImportFrom(below, [], node.level))
         if inner is not None and inner.incoq_names:
             module.incoq_modules[local] = inner
         if origin is None or origin is module:
@@ -59,29 +60,6 @@ def _follow(program: Program, module: Module, node: ast.ImportFrom) -> None:
                     module.incoq_names.setdefault(name, original)
         elif alias.name in origin.incoq_names:
             module.incoq_names[local] = module.reexported[alias] = origin.incoq_names[alias.name]
-
-
-def origin_of(program: Program, module: Module, node: ast.ImportFrom, inside: str = "") -> Module | None:
-    """The module of the program that `from … import` names, or one that lies in it."""
-    if not node.level:
-        return _absolute(program, ".".join(filter(None, (node.module, inside))))
-    parts = module.name.split(".") if module.name else []
-    up = node.level - module.is_package
-    if up > len(parts):
-        return None
-    return _named(program, ".".join([*parts[: len(parts) - up], *filter(None, (node.module, inside))]))
-
-
-def _absolute(program: Program, name: str) -> Module | None:
-    found = _named(program, name)
-    if found is None and program.root is not None:
-        package, _, rest = name.partition(".")
-        found = _named(program, rest) if package == program.root.name else None
-    return found
-
-
-def _named(program: Program, name: str) -> Module | None:
-    return next((m for m in program.modules if m.name == name), None) if len(program.modules) > 1 else None
 
 
 def _rebound(nodes: Iterator[ast.AST]) -> frozenset[str] | None:

@@ -120,15 +120,8 @@ def kept_variables(query: RelationalQuery, stages: Stages, upto: int) -> tuple[s
     later = {v for i, c in enumerate(clauses) if i not in inside for v in c.args}
     for test in (*query.tests, query.result):
         later |= test.names
-    # A value that a field gives is told by the object, unless the object is told by that value alone.
-    fields = [clauses[i].args for i in sorted(inside) if clauses[i].relation.kind is Kind.FIELD]
-    keep = [v for v in bound if v in later or v in query.demand or v in query.rest]
-    keep += [v for v in bound if v not in keep and v not in {target for _, target in fields}]
-    while True:
-        told = set(keep)
-        for _ in fields:
-            told |= {target for source, target in fields if source in told}
-        missing = [v for v in bound if v not in told]
-        if not missing:
-            return tuple(v for v in bound if v in keep)
-        keep.append(missing[0])
+    # A value that a field gives is told by the object. Where fields lead in a circle, an equality has closed
+    # it, which is among the tests: so one of its values is kept, and tells the others.
+    given = {clauses[i].args[1] for i in inside if clauses[i].relation.kind is Kind.FIELD}
+    kept = {*later, *query.demand, *query.rest}
+    return tuple(v for v in bound if v in kept or v not in given)

@@ -152,16 +152,13 @@ class _Search:
             return
         self.nodes += 1
         key = frozenset(remaining)
-        if self.nodes > EXHAUSTIVE_NODES:
-            if self.best is not None and cover.rank[:3] > self.best[:3]:
-                return
+        if self.nodes > EXHAUSTIVE_NODES and self.best is not None:
             before = self.seen.get(key)
-            if before is not None and before <= cover.rank:
+            if cover.rank[:3] > self.best[:3] or (before is not None and before <= cover.rank):
                 return
             if self.nodes > BUDGET_NODES:
                 self.cut = True
-                if self.best is not None:
-                    return
+                return
         self.seen[key] = min(self.seen.get(key, cover.rank), cover.rank)
         for step in self._candidates(remaining, bound):
             after = set(bound)
@@ -253,11 +250,10 @@ class _Search:
                 if not key or not self.problem.indexed:
                     return None
                 return Step(index, Access.LOOKUP, key, new, self._factor(index, key, new, Size.LARGE))
-            case Kind.DEMAND:
-                access = Access.LOOKUP if key else Access.SCAN
-                size = Size.LARGE if self.problem.nested else Size.SMALL
-                return Step(index, access, key, new, self._factor(index, key, new, size))
-        return None
+        assert clause.relation.kind is Kind.DEMAND, f"{clause} is only asked about what is known"
+        access = Access.LOOKUP if key else Access.SCAN
+        size = Size.LARGE if self.problem.nested else Size.SMALL
+        return Step(index, access, key, new, self._factor(index, key, new, size))
 
     def _join_factor(self, index: int, key: tuple[int, ...], new: tuple[int, ...]) -> Factor:
         """What is joined to a value: one combination where fields of it tell the rest, few where demand

@@ -139,16 +139,13 @@ class _Flattener:
         if isinstance(pattern, Variable):
             return pattern.name
         whole = self._fresh(prefix, plain=True)
-        match pattern:
-            case Value(expr):
-                self._test(ast.Compare(name(whole), [ast.Eq()], [expr.node]))
-            case TuplePattern(items):
-                text = f"isinstance({whole}, tuple) and len({whole}) == {len(items)}"
-                self._test(ast.parse(text, mode="eval").body)
-                for position, item in enumerate(items):
-                    args = (whole, self._part(item, f"{whole}_{position}"))
-                    at = Value(Expr.of(ast.Constant(position)))
-                    self.clauses.setdefault(Clause(ITEM, args, at, arity=SUBSCRIPT))
+        if isinstance(pattern, TuplePattern):  # it is that or a wildcard: a `for` compares with no value
+            text = f"isinstance({whole}, tuple) and len({whole}) == {len(pattern.items)}"
+            self._test(ast.parse(text, mode="eval").body)
+            for position, item in enumerate(pattern.items):
+                args = (whole, self._part(item, f"{whole}_{position}"))
+                at = Value(Expr.of(ast.Constant(position)))
+                self.clauses.setdefault(Clause(ITEM, args, at, arity=SUBSCRIPT))
         return whole
 
     def _flat_pattern(self, pattern: Pattern) -> Pattern:
