@@ -126,6 +126,8 @@ FIELDS = (
     Route("`operator.attrgetter(\"__dict__\")`", 'attrgetter("__dict__")(w.b)["points"] = 2', "from operator import attrgetter"),
     Route("`operator.setitem` of `vars`", 'operator.setitem(vars(w.b), "points", 2)', "import operator"),
     Route("`o.__getstate__()`", 'w.b.__getstate__()["points"] = 2'),
+    Route("`o.__getstate__()` by a function", 'state(w.b)["points"] = 2', "def state(o): return o.__getstate__()"),
+    Route("`o.__getstate__` as a value", 'state = w.b.__getstate__; state()["points"] = 2'),
     Route("`o.__reduce_ex__(2)`", 'w.b.__reduce_ex__(2)[2]["points"] = 2'),
     Route("`gc.get_referents`", 'gc.get_referents(w.b)[0]["points"] = 2', "import gc"),
     Route("`gc.get_referrers`", '[d for d in gc.get_referrers(w.b.followers) if isinstance(d, dict) and "points" in d][0]["points"] = 2', "import gc"),

@@ -110,5 +110,10 @@ def test_fields_of_other_peoples_objects_are_no_slip() -> None:
     assert incoq.compile_source(text).notices == ()
 
 
+def test_a_field_that_is_only_read_by_name_with_a_default_is_no_slip() -> None:
+    text = START + "@query\ndef q(s):\n    return {getattr(u, 'nmae', 0) for u in s}\n"
+    assert incoq.compile_source(text).notices == ()
+
+
 def test_compiled_programs_tell_the_same_way_out() -> None:
     assert {code: CODES[code][1] for code in WAYS_OUT} == WAYS_OUT

@@ -158,6 +158,39 @@ def test_what_is_counted_may_be_looked_for_in_another_set(test: str) -> None:
     same_both_ways(program)
 
 
+def test_fixed_sets_are_annotated_made_by_set_and_asked_in_all_ways() -> None:
+    program = """
+    NAMES: set = set()
+    OTHERS = set([1, 2])
+    element = Set([7])
+    PAIRS = {(1, 2)}
+    class User:
+        def __init__(self, n): self.n, self.members = n, Set()
+    @query
+    def members(of): return {x for x in of.members}
+    @query
+    def either(s): return {x.n for x in s if x.n in NAMES or x.n not in OTHERS}
+    @query
+    def counted(s): return {x.n for x in s if abs(len({n for n in NAMES if n != x.n}) - 1) < 2}
+    @query
+    def with_element(s): return {x.n for x in s if len(members(x)) > 1 if x.n in element}
+    @query
+    def paired(s): return {x.n for x in s if (x.n, x.n + 1) in PAIRS}
+    def main(show):
+        users = [User(n) for n in (0, 1, 2, 7)]
+        s = Set(users)
+        def every(): show(either(s), counted(s), with_element(s), paired(s), sorted(vars(users[0]))[1:])
+        every()
+        NAMES.add(1); OTHERS.discard(2); every()
+        users[3].members.update([1, 2]); PAIRS.add((0, 1)); every()
+        element.add(1); NAMES.update([2, 3]); users[1].members.update([3, 4]); every()
+        users[1].n = 7; element.discard(7); PAIRS.clear(); every()
+    """
+    same_both_ways(program, ("filtered", "incremental", "join", "auto"))
+    names = incoq.compile_source("from incoq import Set, query\n" + textwrap.dedent(program)).plan.fixed
+    assert names == {"NAMES", "OTHERS", "PAIRS"}  # a nested query has a variable of its own called element
+
+
 IN_PLACE = """
 from incoq import Set, query
 
@@ -248,36 +281,3 @@ def main(show):
     show(sorted(R), sorted(q(1)))
 """
     )
-
-
-def test_fixed_sets_are_annotated_made_by_set_and_asked_in_all_ways() -> None:
-    program = """
-    NAMES: set = set()
-    OTHERS = set([1, 2])
-    element = Set([7])
-    PAIRS = {(1, 2)}
-    class User:
-        def __init__(self, n): self.n, self.members = n, Set()
-    @query
-    def members(of): return {x for x in of.members}
-    @query
-    def either(s): return {x.n for x in s if x.n in NAMES or x.n not in OTHERS}
-    @query
-    def counted(s): return {x.n for x in s if abs(len({n for n in NAMES if n != x.n}) - 1) < 2}
-    @query
-    def with_element(s): return {x.n for x in s if len(members(x)) > 1 if x.n in element}
-    @query
-    def paired(s): return {x.n for x in s if (x.n, x.n + 1) in PAIRS}
-    def main(show):
-        users = [User(n) for n in (0, 1, 2, 7)]
-        s = Set(users)
-        def every(): show(either(s), counted(s), with_element(s), paired(s), sorted(vars(users[0]))[1:])
-        every()
-        NAMES.add(1); OTHERS.discard(2); every()
-        users[3].members.update([1, 2]); PAIRS.add((0, 1)); every()
-        element.add(1); NAMES.update([2, 3]); users[1].members.update([3, 4]); every()
-        users[1].n = 7; element.discard(7); PAIRS.clear(); every()
-    """
-    same_both_ways(program, ("filtered", "incremental", "join", "auto"))
-    names = incoq.compile_source("from incoq import Set, query\n" + textwrap.dedent(program)).plan.fixed
-    assert names == {"NAMES", "OTHERS", "PAIRS"}  # a nested query has a variable of its own called element

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from both_ways import same_both_ways, source
+from both_ways import load, same_both_ways, source
 
 import incoq
 
@@ -127,3 +127,59 @@ def test_fields_that_no_assignment_shows_are_refused_where_indices_hold_them() -
             incoq.compile_source(source(join) + line, mode="incremental")
         assert caught.value.code == "IQ223"
     assert incoq.compile_source(source(join) + "from . import copy\nimport os", mode="incremental").code
+
+
+def test_a_frozen_dataclass_that_compares_less_than_it_has_is_refused() -> None:
+    text = (
+        "from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass O:\n"
+        "    n: int\n    kind: int = field(compare=False)\n"
+    )
+    assert fault(text) == (
+        "IQ205", "objects of `O` may be equal and have different fields (`compare=False`)"
+    )  # fmt: skip
+
+
+HASHED = (
+    "class O:\n    def __init__(self, n): self.n, self.kind = n, 1\n    def __hash__(self): return self.n\n"
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["def f(o): o.n = 1", "def f(o): del o.n", "setattr(o, 'n', 2)", "def f(o, x): setattr(o, x, 2)"],
+)
+def test_a_hash_must_not_read_what_changes_later(change: str) -> None:
+    message = "the hash of `O` reads `n`, which the program changes later"
+    assert fault(f"{HASHED}{change}\n") == ("IQ205", message)
+
+
+def test_a_hash_may_read_what_only_the_constructor_sets() -> None:
+    program = """
+    class O:
+        def __init__(self, n): self.n, self.kind = n, 1
+        def __hash__(self): return self.n
+    class Text(str):
+        def __init__(self, text): self.length = len(text)
+    Made = type("Made", (), {"other": 1, **{}})
+    @query
+    def kinds(s): return {o.kind for o in s if o.kind != 0}
+    @query
+    def texts(s): return {x for x in s if x > "a"}
+    def main(show):
+        o, t = O(1), Text("b")
+        s, u = Set([o, O(2)]), Set([t, "c"])
+        show(kinds(s), texts(u)); o.kind = 5; u.discard(t); show(kinds(s), texts(u), t.length, Made.other)
+        setattr(o, "kind", 0); show(kinds(s))
+    """
+    same_both_ways(program, ("filtered", "incremental"))
+
+
+def test_a_class_attribute_that_turns_out_to_compute_is_refused_by_the_next_question() -> None:
+    text = source(
+        "def make(): return property(lambda self: 1)\nclass O:\n    kind: object = make()\n" + QUERY
+    )
+    scope = load(incoq.compile_source(text).code)
+    with pytest.raises(scope["IncoqRuntimeError"], match="IQ206"):
+        scope["kinds"](scope["Set"]([scope["O"]()]))
+    scope = load(incoq.compile_source(text.replace("property(lambda self: 1)", "7")).code)
+    assert scope["kinds"](scope["Set"]([scope["O"]()])) == {7}

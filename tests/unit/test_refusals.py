@@ -50,6 +50,7 @@ QUERIES = {  # what a query of the parameters s, t and m returns
     ),
     "takes entries of a dict as one": ("{x for x in m.items()}", "IQ209"),
     "goes through a computed value": ("{x for x in s | t}", "IQ203"),
+    "goes through the entries of a computed value": ("{k for k, v in (m or t).items()}", "IQ203"),
     "keeps fewer than none": ("nsmallest(-1, (x for x in s))", "IQ209"),
     "has a default that is no constant": ("max((x for x in s), default=s)", "IQ209"),
     "is a computed constant by default": ("max((x for x in s), default=1 + 1)", "IQ209"),
@@ -94,6 +95,11 @@ def test_a_query_is_refused_that(returned: str, code: str) -> None:
 
 
 PROGRAMS = {
+    "awaits a query": ("@query\nasync def r(s): return {x for x in s}", "IQ212"),
+    "decorates a query": ("@print\n@query\ndef r(s): return {x for x in s}", "IQ208"),
+    "asks with any number of sets": ("@query\ndef r(*sets): return {x for s in sets for x in s}", "IQ210"),
+    "asks by name alone": ("@query\ndef r(s, *, n): return {x for x in s if x > n}", "IQ210"),
+    "computes an option": ("@query(demand='s'.split())\ndef r(s): return {x for x in s}", "IQ208"),
     "imports more than one module on the line of incoq": ("import incoq, os", "IQ209"),
     "imports from inside incoq": ("from incoq.objects import Set as Other", "IQ209"),
     "imports a module inside incoq": ("import incoq.objects", "IQ209"),

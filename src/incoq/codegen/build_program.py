@@ -174,8 +174,11 @@ def _define(
     named = ", ".join(p for p in query.demand if p not in query.hidden)
     passed = ", ".join(query.demand)
     name = node.name
+    viewed = f"{support.view[query.name]}({arguments})"
+    if query.hidden:  # globals and variables around are read at each use, as by a question
+        viewed = f"{support.names['viewed']}(lambda: {support.ask[query.name]}({arguments}))"
     companions = [
-        f"{name}.view = lambda {params}: {support.view[query.name]}({arguments})",
+        f"{name}.view = lambda {params}: {viewed}",
         f"{name}.demand = lambda {named}: {support.demand[query.name]}({passed})",
         f"{name}.release = lambda {named}: {support.release[query.name]}({passed})",
         f"{name}.demanded = {support.demanded[query.name]}",
@@ -207,14 +210,13 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
     """Imports of incoq become the names of the support code."""
     match node:
         case ast.ImportFrom(module="incoq", level=0, names=aliases):
-            lines = _provided(module, aliases, support)
-            text = "; ".join(lines) or "pass  # incoq: compiled in"
+            text = "; ".join(_provided(module, aliases, support))
         case ast.ImportFrom(names=aliases) if any(a in module.reexported for a in aliases):
             lines = _provided(module, [a for a in aliases if a in module.reexported], support)
             rest = [a for a in aliases if a not in module.reexported]
             if rest:
                 lines.insert(0, ast.unparse(ast.ImportFrom(node.module, rest, node.level)))
-            text = "; ".join(lines) or "pass  # incoq: compiled in"
+            text = "; ".join(lines)
         case ast.Import(names=aliases) if any(a.name == "incoq" for a in aliases):
             others = [a for a in aliases if a.name != "incoq"]
             local = next(a.asname or "incoq" for a in aliases if a.name == "incoq")
@@ -228,7 +230,9 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
             raise module.error("IQ209", "import Set and query from incoq itself", node)
         case _:
             return None
-    return Edit(source.start(node), source.end(node), text)
+    end = source.end(node)
+    nothing = "pass  # incoq: compiled in" if source.is_blank_after(end) else "pass"
+    return Edit(source.start(node), end, text or nothing)
 
 
 def _provided(module: Module, aliases: Sequence[ast.alias], support: SupportCode) -> list[str]:
@@ -254,6 +258,7 @@ def provided_names(module: Module, support: SupportCode) -> set[str]:
 def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> int:
     """Where the first statement after docstring and `__future__` imports begins, in the new text."""
     last: ast.stmt | None = None
+    after: ast.stmt | None = None
     for number, statement in enumerate(module.tree.body):
         docstring = (
             number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -262,13 +267,16 @@ def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> in
         if docstring or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
             last = statement
         else:
+            after = statement
             break
     if last is None:
         return _after_shebang(module.source)
     offset = source.line_end(source.end(last))
-    offset += len(source.newline(offset)) if offset < len(module.source) else 0
-    shift = sum(len(e.text) - (e.end - e.start) for e in edits if e.end <= offset)
-    return offset + shift
+    if after is not None and source.start(after) < offset:  # behind a semicolon
+        offset = source.start(after)
+    elif offset < len(module.source):
+        offset += len(source.newline(offset))
+    return offset + sum(len(e.text) - (e.end - e.start) for e in edits if e.start < offset)
 
 
 def _after_shebang(text: str) -> int:

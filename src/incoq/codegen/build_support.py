@@ -603,19 +603,24 @@ class _Asking:
         """The usual case first: what was asked before is one look-up."""
         if query.keep.policy == "lru" or query.name in self.events.asked:
             return []  # asking is noted
+        if query.rest and query.aggregate is not None:
+            return []
+        shown = self.supply.fresh(f"shown_{query.name}")  # another name of the answers, see `hide`
+        self.stores += quote(
+            "X = SHOWN[NAME] = R\nHIDDEN[NAME] = {}", X=shown, SHOWN=self.support.SHOWN,
+            HIDDEN=self.support.HIDDEN, **{**holes, "NAME": ast.Constant(shown)},
+        )  # fmt: skip
+        holes = {**holes, "R": shown}
         match bool(rest), query.aggregate is not None:
             case False, False:
                 answer = quote_expr("R[K]", **holes)
             case False, True:
                 answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
-            case True, False:
-                answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
             case _:
-                return []
+                answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
         return quote(
-            "try:\n    if not REFUSED:\n        return ANSWER\nexcept (KeyError, TypeError):\n    pass",
-            ANSWER=answer, **holes,
-        )  # fmt: skip
+            "try:\n    return ANSWER\nexcept (KeyError, TypeError):\n    pass", ANSWER=answer, **holes
+        )
 
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes

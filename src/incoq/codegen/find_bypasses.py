@@ -161,6 +161,8 @@ class _Finder:
                     yield f"{module}.{attr} gives the dict of an object away"
             case ast.Call(func=ast.Attribute(attr=attr)) if attr in _STATES and not self._only_reads(node):
                 yield f"{attr} gives the dict of an object away"
+            case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in _STATES and not self._is_called(node):
+                yield f"{attr} is passed on as a value"
             case ast.Attribute(value=ast.Name(id="weakref"), attr="proxy"):
                 yield "a proxy hides the object that is changed"
             case ast.Attribute(value=receiver, attr="setattr" | "delattr") if not (
@@ -206,6 +208,12 @@ class _Finder:
         parent = self.parents[node]
         return isinstance(parent, ast.Call) and parent.func is node and len(parent.args) == 2
 
+    def _function(self, node: ast.AST) -> str:
+        """The name of the function that a statement stands in."""
+        while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node = self.parents[node]
+        return node.name
+
     def _only_reads(self, node: ast.expr) -> bool:
         """Whether the dict of an object is looked at on the spot and goes nowhere."""
         match parent := self.parents[node]:
@@ -233,7 +241,8 @@ class _Finder:
             case ast.BinOp(op=ast.BitOr()):
                 return True
             case ast.Return():  # by a method that copying and pickling call
-                return isinstance(node, ast.Call) and _last_name(node.func) in _STATES
+                is_state = isinstance(node, ast.Call) and _last_name(node.func) in _STATES
+                return is_state and self._function(parent) in _STATES
             case ast.UnaryOp(op=ast.Not()):
                 return True
             case ast.Call(func=func):

@@ -110,6 +110,8 @@ def recover() -> None:
     forget(*[assigned for assigned in STALE if assigned is not None])
     STALE.clear()
     REFUSED[:] = [error for error in REFUSED if isinstance(error, IncoqRuntimeError)]
+    if not REFUSED:
+        STATE[0] |= SHOWN
 
 
 def check_refused() -> None:
@@ -183,6 +185,7 @@ class Set(set[Any]):
             self.discard(x)
         except BaseException:
             STALE[:0] = REFUSED[:0] = (None,)
+            STATE[0] |= HIDDEN
             recover()
             raise
         return x
@@ -363,6 +366,7 @@ class Dict(dict[Any, Any]):
             Dict.__delitem__(self, key)
         except BaseException:
             STALE[:0] = REFUSED[:0] = (None,)
+            STATE[0] |= HIDDEN
             recover()
             raise
         return key, value
@@ -476,6 +480,7 @@ class List(list[Any]):
     def _lose_(self, content: Any) -> None:
         """After an exception: hold what was held before."""
         STALE[:0] = REFUSED[:0] = (None,)
+        STATE[0] |= HIDDEN
         list_replace(self, slice(None), content)
         self._counts_ = None
         recover()
@@ -664,6 +669,16 @@ def refuse(code: str, message: str) -> None:
     """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
     if len(REFUSED) < 100:
         REFUSED.append(IncoqRuntimeError(code, message))
+        hide()
+
+
+# Under another name, as long as nothing is refused, a query that was asked before finds its answer at once.
+STATE, SHOWN, HIDDEN = [globals()], {}, {}  # type: ignore[var-annotated]
+
+
+def hide() -> None:
+    """Let no query find an answer at once any more: it looks whether anything was refused, then."""
+    STATE[0] |= HIDDEN
 
 
 READING = ("__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items")
@@ -773,9 +788,9 @@ def item(m: Any, k: Any) -> Any:
 
 
 def item_or_missing(m: Any, k: Any) -> Any:
-    """`m[k]`, or MISSING where there is none."""
+    """`m[k]`, or MISSING where there is none, or no `m`."""
     try:
-        return item(m, k)
+        return MISSING if m is MISSING else item(m, k)
     except Exception as error:
         doubted(error)
         return MISSING
@@ -1168,6 +1183,12 @@ class View(AbstractSet[Any]):
 
     def __repr__(self) -> str:
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
+
+
+def viewed(ask: Any) -> View:
+    """A view of what a question gives; it is asked at once, so that a fault shows here."""
+    ask()
+    return View(ask)
 
 
 class QueryMethod:

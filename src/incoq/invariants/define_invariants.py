@@ -98,7 +98,7 @@ class Definer:
     whole: Collection[str] = ()  # the nested queries that are demanded by no parameter
     made: list[Invariant] = field(default_factory=list)
     tags: dict[str, Invariant] = field(default_factory=dict)
-    projections: dict[tuple[int, str], Invariant] = field(default_factory=dict)
+    demanded: dict[str, Invariant] = field(default_factory=dict)  # what a tag has of demand, with other edges
     indices: dict[tuple[int, tuple[int, ...]], Invariant] = field(default_factory=dict)
     graph: DemandGraph = field(init=False)
 
@@ -217,11 +217,9 @@ class Definer:
         so demand alone decides where nothing else leads there."""
         others = [edge for edge in self.graph.incoming(variable) if edge.clause != index]
         if self.query.fixed and variable in self.query.demand and not others and "guards" not in self.without:
-            if (0, variable) not in self.projections:
-                self.projections[0, variable] = self._demand_projection(
-                    variable, True, self._tag_name(variable)
-                )
-            return self.projections[0, variable]
+            if variable not in self.demanded:
+                self.demanded[variable] = self._demand_projection(variable, True, self._tag_name(variable))
+            return self.demanded[variable]
         return self._tag(variable)
 
     def _tag(self, variable: str) -> Invariant:
@@ -232,8 +230,8 @@ class Definer:
         edges = self.graph.incoming(variable)
         plain = self._tag_name(variable)
         several = len(edges) + (variable in self.query.demand) > 1
-        if (0, variable) in self.projections:
-            sources.append(self.projections[0, variable])
+        if variable in self.demanded:
+            sources.append(self.demanded[variable])
         elif variable in self.query.demand or variable in self.query.fixed:
             sources.append(self._demand_projection(variable, several, plain))
         for edge in edges:
@@ -260,20 +258,17 @@ class Definer:
         return self.make(name, Store.TAG, (variable,), 1, (clause,), counted, depth=0)
 
     def _edge_projection(self, edge: Edge, several: bool, plain: str) -> Invariant:
-        key = (edge.clause, edge.target)
-        if key not in self.projections:
-            clause = self.query.clauses[edge.clause]
-            clauses: tuple[Clause, ...] = (_joined(clause),)
-            if clause.relation.kind not in NESTED:
-                source = self._tag(edge.sources[0])
-                clauses = (Clause(source.relation, edge.sources), _joined(clause))
-            number = occurrence(self.query.clauses, edge.clause) or f"_{clause.relation.name}"
-            self.projections[key] = self.make(
-                plain + number if several else plain, Store.TAG, (edge.target,), 1,
-                clauses, True, depth=self.graph.depth[edge.target],
-                sets_only=self.watches_content(edge.target),
-            )  # fmt: skip
-        return self.projections[key]
+        clause = self.query.clauses[edge.clause]
+        clauses: tuple[Clause, ...] = (_joined(clause),)
+        if clause.relation.kind not in NESTED:
+            source = self._tag(edge.sources[0])
+            clauses = (Clause(source.relation, edge.sources), _joined(clause))
+        number = occurrence(self.query.clauses, edge.clause) or f"_{clause.relation.name}"
+        return self.make(
+            plain + number if several else plain, Store.TAG, (edge.target,), 1,
+            clauses, True, depth=self.graph.depth[edge.target],
+            sets_only=self.watches_content(edge.target),
+        )  # fmt: skip
 
     def watches_content(self, variable: str) -> bool:
         """Is a variable only of interest where its value is a set?"""

@@ -48,12 +48,9 @@ def _may_be_whole(query: RelationalQuery, queries: Sequence[RelationalQuery]) ->
     found = {v for c in clauses for v in c.args[1:]}
     if not query.demand or not found.issuperset(query.demand) or query.rest:
         return False
-    users = [
+    [user] = [  # of what is nested, one query has one clause about it
         q for q in queries for c in q.clauses if c.relation.kind in NESTED and c.relation.name == query.name
     ]
-    if len(users) != 1 or users[0].usual:
-        return False
-    [user] = users
     counted = {c.args[0] for c in clauses}
     return (
         sum(c.relation.kind in NESTED for c in user.clauses) == 1

@@ -1,0 +1,200 @@
+"""Queries that few programs have, of entries, answers of answers, global sets and circles of fields."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from both_ways import HEADER, same_both_ways, source
+
+import incoq
+from incoq.invariants.event_costs import event_cost
+from incoq.ir.relational import MEMBER
+
+USERS = """
+class User:
+    def __init__(self, n, name="", tags=()):
+        self.n, self.name, self.tags, self.friends, self.m = n, name, Set(tags), Set(), {}
+"""
+
+PROGRAMS = {
+    "queries stand in functions with parameters of all kinds, and read what a module binds in all ways": """
+        LIMIT: int = 2
+        match (3, [4, 5]):
+            case (three, [four, *rest]):
+                pass
+        def several(*groups, **named): return query({x for g in groups for x in g if x > LIMIT}), len(named)
+        def least(group, *, least=0):
+            asked = lambda s, *more, **options: query({x for x in s if x > least if x in group})
+            return asked(group)
+        def pairs(s):
+            def inner(t): return query({(x, y) for x in s for y in t if x < y if x > three})
+            return inner
+        class Some:
+            def of(self, s, /, t, *, u): return query({x for x in s if x in t or x in u if x > LIMIT})
+        def main(show):
+            s, t = Set([1, 3, 4]), Set([4, 9])
+            ask = pairs(s)
+            def every():
+                show(several(s, t, a=1), least(s), least(s, least=3), ask(t), Some().of(s, t, u=t), rest)
+            every(); s.add(7); every(); t.add(8); every(); s.discard(4); every()
+    """,
+    "an entry is looked for in a dict that is not there": """
+        class Thing:
+            def __init__(self, n): self.n = n
+        @query
+        def lazy(s, k): return {x.n for x in s if x.n > 1 or x.m[k] > 1 or x.m[x.name][k] == 3}
+        def main(show):
+            a, b, c = Thing(0), Thing(1), Thing(2)
+            s = Set([a, b, c])
+            show(lazy(s, 1)); a.m = {1: 2}; show(lazy(s, 1)); b.m = {}; b.name = 7; show(lazy(s, 1))
+            b.m[7] = {1: 3}; b.m[1] = 0; show(lazy(s, 1)); del a.m; show(lazy(s, 1))
+            del b.m; show(lazy(s, 1)); b.m = {1: 0, 7: (0, 3)}; show(lazy(s, 1))
+            b.m = (1, 1); show(lazy(s, 1))
+    """,
+    "entries are taken apart, read twice and read where they may be missing": """
+        @query
+        def deep(s): return {(x.n, k, a, b) for x in s for k, (a, (b, _)) in x.m.items() if a != b}
+        @query
+        def twice(s, k): return {(x.n, x.m[k]) for x in s if x.m[k] > 1 if x.m[k] != x.n}
+        @query
+        def lazy(s, k): return {x.n for x in s if x.n > 1 or x.m[k] > 1 or x.m[k] == x.n or x.m[x.name] == 3}
+        def main(show):
+            a, b, c = users = [User(n, "k") for n in range(3)]
+            s = Set(users)
+            def every(): show(deep(s), twice(s, "k"), lazy(s, "k"))
+            every(); a.m["k"] = 3; every(); b.m["k"] = (2, (3, 4)); every(); b.m["j"] = (2, (2, 4)); every()
+            c.m["k"] = 2; every(); c.m["k"] = 5; b.name = "j"; every(); b.m["j"] = 3; every()
+            del b.m["j"]; a.n = 9; every(); b.m = c.m; every(); c.m.clear(); every()
+    """,
+    "the truth of elements counts, and fields are read by name": """
+        import math
+        @query
+        def some_true(g): return any(x for x in g)
+        @query
+        def how_many(g): return len({1 for x in g if x})
+        @query
+        def rounded(s):
+            return {round(math.sqrt(x.n), ndigits=1) + math.pi for x in s if getattr(x, "n") > 0
+                    if getattr(x, "nick", x.n) if hasattr(x, "name") if isinstance(x.n, int)}
+        def main(show):
+            inner = Set()
+            g, a = Set([inner]), User(2)
+            s = Set([a, User(4)])
+            def every(): show(some_true(g), how_many(g), rounded(s))
+            every(); inner.add(1); every(); a.nick = 0; every(); a.nick = 1; a.n = 9; every()
+            inner.clear(); every()
+            a.n = 2.5; every(); del a.name; every()
+    """,
+    "a clause that binds nothing new is a test, also of a bag": """
+        @query
+        def total(l, t): return sum(x for x in l for x in t)
+        @query
+        def pairs(l, t): return sum(1 for x in l for y in t for x in t)
+        def main(show):
+            l, t = [1, 1, 2, 3], [1, 3, 3]
+            show(total(l, t), pairs(l, t)); l.append(3); show(total(l, t), pairs(l, t))
+            t.remove(3); show(total(l, t), pairs(l, t)); l.remove(1); show(total(l, t), pairs(l, t))
+            t.append(2); show(total(l, t), pairs(l, t))
+            t.clear(); show(total(l, t), pairs(l, t))
+    """,
+    "an answer is asked about in turn": """
+        @query
+        def friends(o): return {y for y in o.friends}
+        @query
+        def second(o): return {z.n for y in friends(o) for z in friends(y)}
+        @query
+        def number(o): return len({z for z in friends(o)})
+        @query
+        def popular(o):
+            return {y.n for y in friends(o) if number(y) > 0 if all(number(z) for z in friends(y))}
+        @query
+        def more(s):
+            return {(x.n, y.n) for x in s for y in x.friends if number(x) > number(y) if number(x) < 3}
+        def main(show):
+            users = [User(n) for n in range(4)]
+            s = Set(users)
+            for n in range(4):
+                users[n].friends.add(users[(n + 1) % 4])
+            def every(): show([(second(u), popular(u)) for u in users], more(s))
+            every(); users[0].friends.add(users[0]); every(); users[1].friends.add(users[0]); every()
+            users[2].friends.clear(); every(); users[0].friends.discard(users[0]); every()
+            users[3].friends = users[0].friends; every(); users[0].friends.add(users[3]); every()
+    """,
+    "answers are taken apart": """
+        @query
+        def pairs(o): return {(x.n, (y.n, x.name)) for x in o.friends for y in x.friends}
+        @query
+        def unnamed(s): return {(a, b) for o in s for (a, (b, c)) in pairs(o) if c == ""}
+        @query
+        def own(s): return {(o.n, a) for o in s if (a, (o.n, "")) in pairs(o)}
+        @query
+        def both(s): return {(o.n, p.n) for o in s for p in s if (p.n, (o.n, o.name)) in pairs(o)}
+        def main(show):
+            a, b, c = User(0), User(1), User(2)
+            s = Set([a, b])
+            def every(): show(unnamed(s), own(s), both(s))
+            every(); a.friends.update([a, b]); every(); b.friends.update([b, c]); every(); b.name = "x"
+            every(); a.name = "x"; every(); a.friends.discard(a); b.name = ""; every()
+            s.add(c); c.friends = b.friends; every(); c.friends.discard(b); every()
+    """,
+    "global sets lead to objects and to parameters": """
+        PEOPLE, PAIRS = Set(), set()
+        @query
+        def above(): return {z.n for x in PEOPLE for z in x.friends if x.n > z.n}
+        @query
+        def of(d): return {p.n for (p, d) in PAIRS if p in d.friends}
+        @query
+        def larger(d): return {p.n for (p, d) in PAIRS if len({q for q in p.friends if q.n > d.n}) > 0}
+        def main(show):
+            a, b, c = users = [User(n) for n in range(3)]
+            def every(): show(above(), [(of(u), larger(u)) for u in users])
+            every(); PEOPLE.update(users[1:]); c.friends.update(users); every(); PAIRS.add((a, c)); every()
+            PAIRS.update({(b, c), (c, b)}); every(); c.n = 0; every(); c.n = 7; b.friends.add(a); every()
+            PEOPLE.discard(c); PAIRS.discard((c, b)); every(); PAIRS.clear(); every()
+    """,
+    "fields lead in circles, and behind what may be missing": """
+        @query
+        def watched(s): return {x.n for x in s if x.name or x.boss.name}
+        @query
+        def circle(s): return {1 for x in s if x.boss.boss == x}
+        @query
+        def diamond(s):
+            return {x.n for x in s for y in x.friends for z in x.tags if y.boss == z.boss if z.boss.boss == x}
+        def main(show):
+            a, b, c = users = [User(n) for n in range(3)]
+            s = Set(users)
+            def every(): show(watched(s), circle(s), diamond(s))
+            every(); a.boss = b; every(); b.boss = a; every(); b.name = "b"; every()
+            b.friends.add(c); b.tags.add(a); c.boss = b; every(); b.boss = b; every(); c.boss = a; every()
+            b.tags.add(c); every(); a.boss = b; del b.boss; every(); b.boss = a; every()
+            s.discard(b); every()
+    """,
+    "a query that reads an object of the module is asked about what a call gives": """
+        class Limits:
+            def __init__(self): self.least = 2
+        limits = Limits()
+        def same(v): return v
+        @query
+        def above(s): return {x for x in s if x > limits.least}
+        @query
+        def number(s): return len({x for x in s if x > limits.least})
+        def main(show):
+            s = Set(range(5))
+            def every():
+                show(len(above(same(s))), 3 in above(same(s)), number(same(s)), number(s), len(above(s)))
+            every(); limits.least = 0; every(); s.discard(3); every()
+    """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_the_answers_are_the_same_where(program: str) -> None:
+    same_both_ways(USERS + textwrap.dedent(program), ("filtered", "incremental", "join"))
+
+
+def test_the_cost_of_what_answers_cause_is_counted_once_where_they_cause_one_another() -> None:
+    text = source(USERS + textwrap.dedent(PROGRAMS["an answer is asked about in turn"]), HEADER)
+    summands = event_cost(incoq.compile_source(text).plan, MEMBER).split(" + ")
+    assert len(summands) == len(set(summands)) > 5
+    assert any("#friends" in summand for summand in summands)
