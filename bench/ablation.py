@@ -27,6 +27,7 @@ SAVINGS = {
     "globals": "global sets known by name",
     "numbers": "counts kept as numbers",
     "whole": "nested counts for all values",
+    "demanded": "indices of demanded tuples",
 }
 KINDS = ("query", "tagged", "untagged", "mixed")
 

@@ -857,14 +857,14 @@ def test_equal_objects_with_fields_of_their_own_are_refused_wherever_equality_co
 def test_an_object_under_construction_may_have_no_hash_yet() -> None:
     text = HASH_TRAP.format(
         classes="class O:\n    def __init__(self, n):\n        self.kind = 1\n        self.n = n\n"
-        "    def __hash__(self): return hash(self.n)"
+        "    def __hash__(self): return hash(self.n)\n"
+        "def become(o, kind):\n    o.kind = kind"
     )
     scope = load(incoq.compile_source(text).code)
     o = scope["O"](3)
     groups = scope["Set"]([scope["Set"]([o])])
     assert scope["kinds"](groups) == {1}
-    setattr_of = scope["set_kind"]
-    setattr_of(4, o)
+    scope["become"](o, 4)
     assert scope["kinds"](groups) == {4}
 
 

@@ -16,13 +16,14 @@ from incoq.codegen.maintenance import Dependent, Maintenance, tuple_of
 from incoq.codegen.merge_blocks import merge_blocks
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Scope
-from incoq.ir.expressions import name
-from incoq.ir.invariants import Invariant, Store
+from incoq.ir.expressions import Expr, name
+from incoq.ir.invariants import Block, Invariant, Store
 from incoq.ir.relational import (
     COUNT,
     Kind,
     Relation,
     RelationalQuery,
+    Test,
 )
 
 BAGS = ("len", "sum", "mean", "any", "all", "exists", "value")  # need no keys where they take a bag
@@ -38,7 +39,11 @@ class HeadRenderer(Maintenance):
         statements: list[ast.stmt] = []
         for invariant, block in dependents:
             change = partial(self._change, invariant, add=add)
+            self.fitting = self._new_element(invariant, block, event)
             body = self.renderer.block(invariant, block, event, change, known)
+            if self.fitting and body:
+                body = self._if_fitting(invariant, body)
+            self.fitting = ""
             if body:
                 cost = block.covers.best.cost
                 clause = invariant.clauses[block.clause]
@@ -48,6 +53,24 @@ class HeadRenderer(Maintenance):
                     f"{invariant.name} for {clause.relation} {sign} ({', '.join(clause.args)}): O({cost})",
                 )
         return merge_blocks(statements, self.quiet)
+
+    def _new_element(self, invariant: Invariant, block: Block, event: Event) -> str:
+        """The name of a field's value that is the element of all combinations that a block goes through."""
+        clause, column = invariant.clauses[block.clause], event.columns[-1:]
+        match invariant.result, column:
+            case Test(expr=Expr(node=ast.Name(id=element))), (ast.Name(id=given),):
+                is_given = clause.relation.kind is Kind.FIELD and clause.args[-1] == element
+                return given if is_given and block.covers.best.cost.factors else ""
+        return ""
+
+    def _if_fitting(self, invariant: Invariant, work: list[ast.stmt]) -> list[ast.stmt]:
+        """Ask once whether what is to be the element of many combinations can be one."""
+        return quote(
+            "try:\n    V.__class__ in FITTING or FITS(V)\n    OK = True\n"
+            "except Exception as ERROR:\n    OK = SKIP(ERROR)\nif OK:\n    WORK",
+            V=self.fitting, FITTING=self.support.FITTING, FITS=self.support.fits, WORK=work,
+            OK=self.renderer.supply_local("ok"), **self.renderer.skipping(invariant.query),
+        )  # fmt: skip
 
     def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
         """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values
@@ -306,6 +329,7 @@ class HeadRenderer(Maintenance):
         if query.aggregate is not None:
             clean = []
         keyed = unhashed or (self._keyed(invariant) and not self.tracks_lists)
+        keyed = keyed or (isinstance(value, ast.Name) and value.id == self.fitting)
         if query.is_whole and keyed and not can_raise(value):
             return store  # which reads no element
         if isinstance(value, ast.Name) and not can_raise(value) and keyed:
