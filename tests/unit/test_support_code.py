@@ -9,9 +9,11 @@ import pytest
 from both_ways import load, same_both_ways, source
 
 import incoq
+from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.find_unreached import find_unreached
 from incoq.codegen.name_scopes import Scopes
 from incoq.codegen.quote import quote, trailing
+from incoq.frontend.program import Program, parse_module
 
 PROGRAMS = {
     "no query looks into sets": """
@@ -187,3 +189,51 @@ def test_a_name_declared_global_is_the_modules() -> None:
 def test_snippets_may_hold_names_as_plain_text_and_no_statements() -> None:
     assert [ast.unparse(s) for s in quote("global counter\nF(1)", F="f")] == ["global counter", "f(1)"]
     assert trailing([], "the cost") == []
+
+
+@pytest.mark.parametrize(("made", "put"), [("Set(xs)", "add"), ("[*xs]", "append")])
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_a_removal_by_code_that_was_not_compiled_is_refused_where_the_program_has_none(
+    made: str, put: str, mode: str
+) -> None:
+    text = f"""
+    @query
+    def sums(s): return {{x + y for x in s for y in s}}
+    def new(*xs): return {made}
+    def put(s, x): s.{put}(x)
+    """
+    compiled = incoq.compile_source(source(text), mode=mode)
+    assert compiled.plan.only_adds
+    scope = load(compiled.code)
+    s = scope["new"](1, 2)
+    assert scope["sums"](s) == {2, 3, 4}
+    scope["put"](s, 5)
+    assert scope["sums"](s) == {2, 3, 4, 6, 7, 10}
+    with pytest.raises(scope["IncoqRuntimeError"], match="IQ306"):
+        s.remove(1)
+    assert 1 in s
+    assert scope["sums"](s) == {2, 3, 4, 6, 7, 10}
+
+
+@pytest.mark.parametrize(
+    ("body", "acts"),
+    [
+        ("return self.n == other.n", False),
+        ("return super().__eq__(other) and isinstance(other, C)", False),
+        ("return update(self)", True),
+        ("return self.same(other)", True),
+        ("return (lambda: True)()", True),
+        ("self.n = 1", True),
+        ("del self.d[0]", True),
+        ("count += 1", True),
+    ],
+)
+def test_an_operator_that_does_more_than_read_may_update_in_the_midst_of_maintenance(
+    body: str, acts: bool
+) -> None:
+    module = parse_module(
+        f"class C:\n    x = 1\n    def f(self): f()\n    def __eq__(self, other): {body}\n", "m"
+    )
+    assert may_reenter(Program([module])) is acts
+    for line, threads in (("import threading", True), ("from gc import collect", True), ("import os", False)):
+        assert may_reenter(Program([parse_module(line, "m")])) is threads
