@@ -20,8 +20,7 @@ def tried(show, *asks):
 """
 PROGRAMS = {
     "means are taken of numbers of all kinds": """
-        import statistics
-        from fractions import Fraction
+        import fractions, statistics
         @query
         def mean(l): return statistics.mean(x.n for x in l)
         @query
@@ -32,8 +31,8 @@ PROGRAMS = {
             l, a = [], Item(1)
             def every(): tried(show, lambda: mean(l), lambda: of_set(l), lambda: total(l))
             every(); l.append(a); every(); l.append(a); l.append(Item(2)); every(); a.n = 2.5; every()
-            a.n = Fraction(1, 3); every(); a.n = 4; l.append(Item(0.25)); every(); l.remove(a); every()
-            l.clear(); every()
+            a.n = fractions.Fraction(1, 3); every(); a.n = 4; l.append(Item(0.25)); every()
+            l.remove(a); every(); l.clear(); every()
             l.append(a); a.n = float("inf"); every(); a.n = float("nan"); every(); a.n = True; every()
             a.n = 2 + 1j; every(); a.n = "x"; every(); a.n = 3; every()
     """,
