@@ -193,10 +193,6 @@ def _compile(
     plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
     batches = any(module.uses_batches() for module in program.modules)
     support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches, plain)
-    for module in program.modules if len(program.modules) == 1 else ():  # a package has them apart
-        for meant in sorted(shadowed(support.text, module.bindings)):
-            message = f"the program gives `{meant}` another meaning, which generated code needs"
-            raise module.error("IQ213", message, module.bindings[meant].node)
     doubtful = doubtful_classes(program, plan.fields())
     bound = bound_companions([module.tree for module in program.modules])
     modules = tuple(
@@ -214,6 +210,10 @@ def _compile(
         )
         for m in program.modules
     )
+    for written in modules if len(modules) == 1 else ():  # a package has them apart
+        for meant in sorted(shadowed(support.text_for([written.text]), written.module.bindings)):
+            message = f"the program gives `{meant}` another meaning, which generated code needs"
+            raise written.module.error("IQ213", message, written.module.bindings[meant].node)
     return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))
 
 

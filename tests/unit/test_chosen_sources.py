@@ -216,3 +216,75 @@ def main(show):
     del m[1]
     show(repr(entries(m)))
 """)
+
+
+def test_all_elements_of_a_tuple_are_read_before_one_is_compared() -> None:
+    same_both_ways("""
+class O:
+    pass
+
+@query
+def found(s):
+    return {x.v for x in s if x.v in (1, x.w)}
+
+@query
+def left(s):
+    return {x.v for x in s if x.v not in (x.w, 2, x.u)}
+
+def main(show):
+    a = O()
+    a.v = 1
+    s = Set([a])
+    show(found(s), left(s))
+    a.w = Set()
+    show(found(s), left(s))
+    a.v, a.u = 3, 5
+    show(found(s), left(s))
+    a.w = 3
+    show(found(s), left(s))
+    del a.u
+    show(found(s), left(s))
+""")
+
+
+def test_a_frozen_dataclass_is_looked_into_as_a_tuple_is() -> None:
+    text = source("""
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class F:
+    held: object
+
+class O:
+    pass
+
+@query
+def texts(s):
+    return {str(x.v) for x in s}
+
+def main(show):
+    a = O()
+    a.v = F(1)
+    s = Set([a])
+    show(texts(s))
+    a.v = F(Set([1]))
+    show(texts(s))
+""")
+    for mode in MODES:
+        assert run_compiled(text, mode) == [*run_plain(text)[:1], ("IncoqRuntimeError", "IQ301")]
+
+
+def test_a_shuffled_list_is_maintained_in_a_program_that_removes_nothing() -> None:
+    same_both_ways("""
+import random
+
+@query
+def odd(l):
+    return {x for x in l if x % 2}
+
+def main(show):
+    l = [1, 1, 2, 3]
+    show(odd(l))
+    random.Random(3).shuffle(l)
+    show(odd(l), sorted(l))
+""")

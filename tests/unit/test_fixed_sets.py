@@ -189,3 +189,95 @@ def test_fixed_sets_are_annotated_made_by_set_and_asked_in_all_ways() -> None:
     same_both_ways(program, ("filtered", "incremental", "join", "auto"))
     names = incoq.compile_source("from incoq import Set, query\n" + textwrap.dedent(program)).plan.fixed
     assert names == {"NAMES", "OTHERS", "PAIRS"}  # a nested query has a variable of its own called element
+
+
+IN_PLACE = """
+from incoq import Set, query
+
+R = Set()
+CALLS = []
+
+
+@query
+def q(n):
+    return {x for x in R if x[0] == n}
+
+
+def element(x):
+    CALLS.append(x)
+    return x
+
+
+def put(x):
+    R.add(x)
+
+
+def put_pair(x, y):
+    R.add((x, y))
+
+
+def put_called(x):
+    R.add(element(x))
+
+
+def take(x):
+    R.discard(x)  # out
+
+
+def take_if(x):
+    if x: R.discard(x)
+
+
+def put_into(s, x):
+    s.add(x)
+"""
+
+
+def test_the_look_up_stands_in_place_of_an_update_of_a_set_known_by_name() -> None:
+    code = incoq.compile_source(IN_PLACE).code
+    assert "def put(x):\n    if x not in R:\n        R._put_(x)\n" in code
+    assert "def take(x):\n    if x in R:\n        R._take_(x)  # out\n" in code
+    assert "    if x: R.discard(x)\n" in code, "it needs lines of its own"
+    assert "def put_into(s, x):\n    s.add(x)\n" in code, "any set"
+    assert "_put_" not in incoq.compile_source(IN_PLACE, without=["inlining"]).code
+
+
+def test_an_update_in_place_does_what_the_method_does() -> None:
+    same_both_ways(
+        IN_PLACE.replace("from incoq import Set, query\n", "")
+        + """
+class Unhashable:
+    __hash__ = None
+
+def main(show):
+    other = Set()
+    for asked in (False, True):
+        put((1, 2))
+        put((1, 2))
+        put_pair(1, 3)
+        put_pair(2, 3)
+        put_called((1, 4))
+        put_called((1, 4))
+        take((1, 2))
+        take((1, 2))
+        take_if((5, 5))
+        put_into(other, (1, 7))
+        put_into(R, (1, 8))
+        show(sorted(R), len(CALLS), sorted(other))
+        for update in (put, take, put_called):
+            try:
+                update(Unhashable())
+            except TypeError as error:
+                show(str(error))
+        show(sorted(q(1)), sorted(q(2)))
+        take((1, 3))
+        put((1.0, 9))
+        take((True, 9))
+        show(sorted(q(1)))
+    q.release(1)
+    q.release(2)
+    put((1, 5))
+    take((1, 4))
+    show(sorted(R), sorted(q(1)))
+"""
+    )

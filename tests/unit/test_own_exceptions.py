@@ -248,3 +248,59 @@ def test_a_list_keeps_what_a_generator_gave_before_it_raised() -> None:
             show(q(t), len(t.l))
         """
     )
+
+
+def test_after_want_of_stack_at_whatever_depth_all_answers_are_right() -> None:
+    shown = same_both_ways("""
+class O:
+    def __init__(self, v):
+        self.v = v
+
+@query
+def total(l):
+    return sum(x for x in l)
+
+@query
+def both(s, t):
+    return {x.v for x in s if x in t}
+
+@query
+def entries(m):
+    return {(k, v) for k, v in m.items()}
+
+def wrong(depth):
+    l, a, m = [1, 2], O(1), {1: 1}
+    s, t = Set([a]), Set([a])
+    found = [total(l) != 3, both(s, t) != {1}, entries(m) != {(1, 1)}]
+
+    def forever():
+        l.append(1)
+        l.pop()
+        l[0] += 1
+        a.v += 1
+        s.discard(a)
+        s.add(a)
+        m[1] += 1
+        l[:] = [l[0], 2]
+        forever()
+
+    def deeper(n):
+        if n:
+            deeper(n - 1)
+        else:
+            forever()
+
+    try:
+        deeper(depth)
+    except RecursionError:
+        pass
+    found += [len(l) not in (2, 3), total(l) != sum(l), both(s, t) != {x.v for x in s if x in t}]
+    found += [entries(m) != {(1, m[1])}]
+    l[:], a.v, m[1] = [3], 5, 0
+    s.add(a)
+    return any(found + [total(l) != 3, both(s, t) != {5}, entries(m) != {(1, 0)}])
+
+def main(show):
+    show([depth for depth in range(25) if wrong(depth)])
+""")
+    assert shown == [(("list",),)]

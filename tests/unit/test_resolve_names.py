@@ -207,3 +207,65 @@ KEPT = Set([1, 2])
 def main(show):
     show(early, all_of())
 """)
+
+
+MODEL = """
+from incoq import Set
+LIMIT, FIXED = 0, 2
+KEPT = Set([1, 5])
+
+def set_limit(value):
+    global LIMIT
+    LIMIT = value
+"""
+
+
+def test_a_global_of_another_module_is_read_if_nothing_rebinds_it(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "model.py").write_text(MODEL.replace("LIMIT, FIXED = 0, 2", "LIMIT = 0\nFIXED = 2"))
+    text = (
+        "import model\nfrom incoq import Set, query\n"
+        "@query\ndef kept(s): return {x for x in s if x > model.FIXED if x in model.KEPT}\n"
+        "s = Set([1, 2, 5])\nprint(kept(s))\nmodel.KEPT.discard(5)\nprint(kept(s))\n"
+    )
+    (source / "app.py").write_text(text)
+    assert printed_both_ways(source) == "Set({5})\nSet()\n"
+    (source / "app.py").write_text(text.replace("FIXED", "LIMIT"))
+    with pytest.raises(CompileError, match=r"the module rebinds `model.LIMIT`") as refused:
+        compile_path(source)
+    assert refused.value.code == "IQ202"
+
+
+def test_a_view_follows_a_global_and_a_variable_that_are_rebound() -> None:
+    same_both_ways("""
+LIMIT = 1
+
+def set_limit(value):
+    global LIMIT
+    LIMIT = value
+
+@query
+def large(s):
+    return {x for x in s if x > LIMIT}
+
+def made(s):
+    least = 1
+    @query
+    def above(t):
+        return {x for x in t if x > least}
+    def raise_it():
+        nonlocal least
+        least += 1
+    return above.view(s), raise_it
+
+def main(show):
+    s = Set([1, 2, 3])
+    view, (other, raise_it) = large.view(s), made(s)
+    show(set(view), set(other))
+    set_limit(2)
+    raise_it()
+    show(set(view), set(other), large(s))
+    s.add(9)
+    show(set(view), set(other))
+""")

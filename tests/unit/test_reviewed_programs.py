@@ -531,7 +531,7 @@ def main(show):
     refused(program, "IQ222")
 
 
-@pytest.mark.parametrize("change", ["K.v = 2", "setattr(A, 'v', 2)", "A.up()"])
+@pytest.mark.parametrize("change", ["K.v = 2", "setattr(K, 'v', 2)", "A.up()", "del K.v", "delattr(K, 'v')"])
 def test_a_class_attribute_changed_through_another_name_is_refused(change: str) -> None:
     program = f"""
 class A:

@@ -250,6 +250,20 @@ def test_verify_stops_at_the_line_after_which_an_invariant_is_broken(tmp_path: P
     assert "Traceback" not in ran.stderr
 
 
+def test_verify_waits_for_the_end_of_a_batch(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from incoq import Set, batch, query\n"
+        "class O: pass\n"
+        "@query\ndef q(s): return {x.v for x in s}\n"
+        "a = O()\na.v = 1\ns = Set([a])\nq(s)\n"
+        "with batch():\n    a.v = 5\n    s.add(O())\nprint(q(s))\n"
+    )
+    result = in_process("verify", program)
+    assert "no differences" in result.stderr
+    assert "Set({5})" in result.stdout
+
+
 def test_verify_checks_each_nth_event_and_the_end(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)

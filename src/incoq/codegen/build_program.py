@@ -91,7 +91,10 @@ def rewrite_module(
     try:
         in_place = "inlining" not in without and not binds_anywhere(module.tree, CAUGHT_IN_PLACE)
         guards = support.guards if in_place else {}
-        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, guards)
+        asked = support.own_classes.values() if "inlining" not in without else ()
+        edits += rewrite_updates(
+            module.source, module.tree, names, skip, replaced, private, guards, frozenset(asked)
+        )
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
     edits.sort(key=lambda e: (e.start, e.end))
@@ -171,8 +174,11 @@ def _define(
     named = ", ".join(p for p in query.demand if p not in query.hidden)
     passed = ", ".join(query.demand)
     name = node.name
+    viewed = f"{support.view[query.name]}({arguments})"
+    if query.hidden:  # globals and variables around are read at each use, as by a question
+        viewed = f"{support.names['viewed']}(lambda: {support.ask[query.name]}({arguments}))"
     companions = [
-        f"{name}.view = lambda {params}: {support.view[query.name]}({arguments})",
+        f"{name}.view = lambda {params}: {viewed}",
         f"{name}.demand = lambda {named}: {support.demand[query.name]}({passed})",
         f"{name}.release = lambda {named}: {support.release[query.name]}({passed})",
         f"{name}.demanded = {support.demanded[query.name]}",

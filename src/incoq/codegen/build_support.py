@@ -172,6 +172,10 @@ def _split_classes(
         UNWATCH=renderer.unwatch, CHANGE=supply.fresh("change_class"), OWN=renderer.own_class,
     )  # fmt: skip
     switched[2].after_definition = True  # type: ignore[attr-defined]
+    if renderer.own_classes and "inlining" not in renderer.plan.without:
+        node.body += quote(
+            "_put_ = ADD\n_take_ = DISCARD", ADD=names["set_add"], DISCARD=names["set_discard"]
+        )
     for fixed, own in renderer.own_classes.items():
         base = plain if fixed in renderer.plain_sets else maintained
         switched += _own_class(fixed, own, base, renderer)
@@ -209,12 +213,16 @@ def _own_class(fixed: str, own: str, base: str, renderer: EventRenderer) -> list
         "    __class__ = B.__class__\n"
         "    def add(self, x, /): pass\n"
         "    def discard(self, x, /): pass\n"
+        "    def _put_(self, x, /): pass\n"
+        "    def _take_(self, x, /): pass\n"
         "M.__name__ = B.__name__\n",
         M=own, B=base,
     )  # fmt: skip
     assert isinstance(made[0], ast.ClassDef)
     made[0].body[0] = _documented(f"The class of {fixed} while a query depends on it.")
-    _insert_methods(made[0], renderer.methods_of_fixed(fixed), ["s", "x"], renderer)
+    methods = renderer.methods_of_fixed(fixed)
+    made[0].body = [s for s in made[0].body if not isinstance(s, ast.FunctionDef) or s.name in methods]
+    _insert_methods(made[0], methods, ["s", "x"], renderer)
     made[1].after_definition = True  # type: ignore[attr-defined]
     return made
 
@@ -497,7 +505,8 @@ class _Asking:
         key = _tuple(demand)
         holes: Holes = {
             "R": result.name, "K": key, "A": self.events.answer, "ASK": ask, "VIEW": view, "KEEP": keep,
-            "DROP": drop, "REFUSED": self.support.REFUSED, "ANSWER_OF": self.support.answer_of,
+            "DROP": drop, "REFUSED": self.support.REFUSED,
+            "CHECK": self.support.check_refused, "ANSWER_OF": self.support.answer_of,
             "NAME": ast.Constant(query.name), "DEMAND": self.events.demanders[query.name],
             "RELEASE": self.events.releasers[query.name], "VIEWCLASS": self.support.View,
         }  # fmt: skip
@@ -527,10 +536,10 @@ class _Asking:
         body = quote(
             "def SLOW():\n"
             "    FIRST\n"
-            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    if REFUSED:\n        CHECK()\n"
             "    AGAIN\n"
             "    FIND\n"
-            "    if REFUSED:\n        raise REFUSED[0]\n"
+            "    if REFUSED:\n        CHECK()\n"
             "    return ANSWER",
             FIND=find,
             SLOW=slow,
@@ -594,19 +603,24 @@ class _Asking:
         """The usual case first: what was asked before is one look-up."""
         if query.keep.policy == "lru" or query.name in self.events.asked:
             return []  # asking is noted
+        if query.rest and query.aggregate is not None:
+            return []
+        shown = self.supply.fresh(f"shown_{query.name}")  # another name of the answers, see `hide`
+        self.stores += quote(
+            "X = SHOWN[NAME] = R\nHIDDEN[NAME] = {}", X=shown, SHOWN=self.support.SHOWN,
+            HIDDEN=self.support.HIDDEN, **{**holes, "NAME": ast.Constant(shown)},
+        )  # fmt: skip
+        holes = {**holes, "R": shown}
         match bool(rest), query.aggregate is not None:
             case False, False:
                 answer = quote_expr("R[K]", **holes)
             case False, True:
                 answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
-            case True, False:
-                answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
             case _:
-                return []
+                answer = quote_expr("R[K].get(P, ())", P=_tuple(rest), **holes)
         return quote(
-            "try:\n    if not REFUSED:\n        return ANSWER\nexcept (KeyError, TypeError):\n    pass",
-            ANSWER=answer, **holes,
-        )  # fmt: skip
+            "try:\n    return ANSWER\nexcept (KeyError, TypeError):\n    pass", ANSWER=answer, **holes
+        )
 
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes

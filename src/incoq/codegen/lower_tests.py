@@ -60,6 +60,8 @@ class _Lower(ast.NodeTransformer):
                 return ast.IfExp(*map(self.truth, (test, body, orelse)))
         lowered = self.visit(node)
         assert isinstance(lowered, ast.expr)
+        if isinstance(node, ast.Name):  # no call for most values
+            return self._unless_plain(node, self.support.truth)
         if _is_watched(node):
             return self._call(self.support.truth, lowered)
         return self._plain(lowered) if isinstance(node, ast.Subscript) else lowered
@@ -87,7 +89,7 @@ class _Lower(ast.NodeTransformer):
         if isinstance(node, ast.Name) and node.id in self.numbers:
             return node
         if isinstance(node, ast.Name):
-            return self._unless(node, self.support.PLAIN, self._call(function, node))
+            return self._unless_plain(node, function)
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._plain(i) for i in node.elts], ast.Load())
         if isinstance(node, ast.Attribute | ast.Subscript | ast.IfExp | ast.BoolOp) or self._gives_part(node):
@@ -112,6 +114,13 @@ class _Lower(ast.NodeTransformer):
         """Is it a call that gives what something holds, whatever that is?"""
         giving = ("getattr", self.support.item)
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in giving
+
+    def _unless_plain(self, node: ast.Name, function: str) -> ast.expr:
+        """A value of a plain class as it is, any other one as the function lets it through."""
+        test = ast.Compare(
+            ast.Attribute(node, "__class__", ast.Load()), [ast.In()], [name(self.support.PLAIN)]
+        )
+        return ast.IfExp(test, node, self._call(function, node))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         left = self.visit(node.left)

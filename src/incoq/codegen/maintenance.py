@@ -84,6 +84,7 @@ class Maintenance:
         )  # fmt: skip
         self.by_name = {q.name: q for q in self.plan.queries}
         self.releasing = False
+        self.replaced, self.only_results = "", False  # the flag that gets another value; see replace_flags
         self.demanding, self.at_hand = (
             "",
             False,

@@ -78,6 +78,17 @@ class Scopes:
             return False
         return not any(isinstance(n, ast.NamedExpr) and n.target.id == name for n in ast.walk(during))
 
+    def is_global(self, node: ast.Name) -> bool:
+        """Whether a name in a function is that of the module."""
+        scope: Scope | None = self._of[node]
+        while scope is not None and scope.kind != "module":
+            if node.id in scope.declared_global:
+                return True
+            if node.id in scope.bound or node.id in scope.declared_nonlocal:
+                return False
+            scope = scope.parent
+        return True
+
     def attribute(self, node: ast.Attribute) -> str:
         """The attribute that is meant, private names mangled: `self.__x` in class C is `_C__x`."""
         owner = (self._of[node].class_name or "").lstrip("_")

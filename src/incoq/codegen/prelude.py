@@ -100,6 +100,28 @@ def forget(*assigned: tuple[Any, str]) -> None:
     The compiler writes this function; `assigned` are objects and fields that may be in no index now."""
 
 
+STALE: list[
+    Any
+] = []  # an update ended half-way, and nothing is forgotten yet: objects and fields it assigned
+
+
+def recover() -> None:
+    """Forget what an update that ended half-way has left; the next use does it where no stack is left."""
+    forget(*[assigned for assigned in STALE if assigned is not None])
+    STALE.clear()
+    REFUSED[:] = [error for error in REFUSED if isinstance(error, IncoqRuntimeError)]
+    if not REFUSED:
+        STATE[0] |= SHOWN
+
+
+def check_refused() -> None:
+    """Raise what was refused; an update that ended half-way is no reason to."""
+    if STALE:
+        recover()
+    if REFUSED:
+        raise REFUSED[0]
+
+
 BUSY: list[bool] = []  # an update is being maintained, or an answer computed
 
 
@@ -107,7 +129,8 @@ def reentered() -> IncoqRuntimeError:
     """The error for an update in the midst of another one: by an operator, a finalizer or another thread. It
     is remembered, too, since nobody sees what a finalizer raises."""
     refuse("IQ308", "an update was made while another one was maintained")
-    return REFUSED[-1]
+    error: IncoqRuntimeError = REFUSED[-1]
+    return error
 
 
 def asked_within() -> IncoqRuntimeError:
@@ -161,7 +184,9 @@ class Set(set[Any]):
             set_add(self, x)
             self.discard(x)
         except BaseException:
-            forget()
+            STALE[:0] = REFUSED[:0] = (None,)
+            STATE[0] |= HIDDEN
+            recover()
             raise
         return x
 
@@ -285,6 +310,12 @@ class PlainSet(Set):
         return inside[1:-1] if inside.startswith("({") else f"set{inside}"
 
 
+def has_room(frames: int = 20) -> None:
+    """Raise for want of stack now rather than half-way through, which would leave a list in disorder."""
+    if frames:
+        has_room(frames - 1)
+
+
 def derived(s: Set, elements: Any) -> Set:
     """A set made of another: not of a class of the program, as what Python makes of such sets is not."""
     return (PlainSet if isinstance(s, PlainSet) else Set)(elements)
@@ -334,7 +365,9 @@ class Dict(dict[Any, Any]):
             dict_set(self, key, value)
             Dict.__delitem__(self, key)
         except BaseException:
-            forget()
+            STALE[:0] = REFUSED[:0] = (None,)
+            STATE[0] |= HIDDEN
+            recover()
             raise
         return key, value
 
@@ -418,6 +451,7 @@ class List(list[Any]):
 
     def _become_(self, new: Any) -> None:
         """Hold the elements of a list: take away what is gone, put in what is new, then order them."""
+        has_room()
         wanted: dict[Any, int] = {}
         for x in filter(keyable, new):
             wanted[x] = wanted.get(x, 0) + 1
@@ -445,9 +479,11 @@ class List(list[Any]):
 
     def _lose_(self, content: Any) -> None:
         """After an exception: hold what was held before."""
+        STALE[:0] = REFUSED[:0] = (None,)
+        STATE[0] |= HIDDEN
         list_replace(self, slice(None), content)
         self._counts_ = None
-        forget()
+        recover()
 
     def append(self, x: Any, /) -> None:
         self._put_(len(self), x)
@@ -500,6 +536,7 @@ class List(list[Any]):
             except (IndexError, TypeError):
                 list_replace(self, at, x)  # raises what Python raises
                 raise
+            has_room()
             size, counts = len(self), self._bag_()
             try:
                 if x is not old:
@@ -625,16 +662,26 @@ def made(*names: str) -> None:
 
 # Classes whose instances hold each element once and hash it; others go through `elements` and `contains`.
 SOURCES = {Set, PlainSet, Dict, frozenset, range}
-REFUSED: list[IncoqRuntimeError] = []
+REFUSED: list[Any] = []  # errors that the next query raises; and what is in STALE
 
 
 def refuse(code: str, message: str) -> None:
     """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
     if len(REFUSED) < 100:
         REFUSED.append(IncoqRuntimeError(code, message))
+        hide()
 
 
-READING = {"__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items"}
+# Under another name, as long as nothing is refused, a query that was asked before finds its answer at once.
+STATE, SHOWN, HIDDEN = [globals()], {}, {}  # type: ignore[var-annotated]
+
+
+def hide() -> None:
+    """Let no query find an answer at once any more: it looks whether anything was refused, then."""
+    STATE[0] |= HIDDEN
+
+
+READING = ("__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items")
 
 
 def check_reading(cls: Any) -> None:
@@ -642,8 +689,9 @@ def check_reading(cls: Any) -> None:
     for base in cls.__mro__:
         if base in (Set, PlainSet, Dict, List):
             break
-        for own in sorted(READING & vars(base).keys()):
-            refuse("IQ301", f"a query reads a {cls.__name__}, which has its own `{own}`")
+        for own in READING:
+            if own in vars(base):
+                refuse("IQ301", f"a query reads a {cls.__name__}, which has its own `{own}`")
 
 
 def is_source(s: Any) -> bool:
@@ -1003,6 +1051,11 @@ def unmoved(v: Any) -> Any:
     """Let a value of a class of the program's own through, unless that may compute from fields of it."""
     cls = v.__class__
     own = [base for base in cls.__mro__ if base.__module__ not in ("builtins", "enum")]
+    fields = getattr(cls, "__dataclass_fields__", ())
+    for field in fields:
+        plain(getattr(v, field, None))
+    if fields:
+        return v
     if any(operator in vars(base) for base in own for operator in OPERATORS):
         if has_fields(v) and not is_value_class(cls):
             refuse("IQ301", f"a condition looks into a {cls.__name__}, which may compute from its fields")
@@ -1130,6 +1183,12 @@ class View(AbstractSet[Any]):
 
     def __repr__(self) -> str:
         return f"View({set(self._ask())!r})" if self._ask() else "View(set())"
+
+
+def viewed(ask: Any) -> View:
+    """A view of what a question gives; it is asked at once, so that a fault shows here."""
+    ask()
+    return View(ask)
 
 
 class QueryMethod:

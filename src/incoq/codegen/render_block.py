@@ -45,7 +45,7 @@ from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
-from incoq.ir.relational import CONTENT, COUNT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind
+from incoq.ir.relational import CONTENT, COUNT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind, Test
 from incoq.names import NameSupply
 
 Outline = Callable[[str, Sequence[str], list[ast.stmt]], None]
@@ -68,6 +68,7 @@ class Renderer:
     whole: dict[str, str] = field(default_factory=dict)  # nested count that is kept whole -> its map
     answer: str = "answer"  # the local name of what is kept for a combination
     depth: int = 0  # of the statements around the block that is rendered
+    assumed: frozenset[Test] = frozenset()  # conditions that are known to hold
     _locals: dict[str, str] = field(default_factory=dict)
 
     def supply_local(self, prefix: str) -> str:
@@ -162,11 +163,12 @@ class _BlockRenderer:
         if event.fixed in owner.plan.fixed:
             self.scope.bound[event.fixed] = event.columns[0]
         self.ops: list[Op] = []
-        self.pending = list(invariant.tests)
+        self.pending = [test for test in invariant.tests if test not in owner.assumed]
         self.exclusions = self._exclusions()
         self.temporaries = 0
         self._guarded: list[Guard] = []
         self.keyable: set[str] = set(owner.plan.fixed)  # variables whose values are known to be hashable
+        self.present: dict[tuple[str, str], bool] = {}  # (index, key that it has) -> was that just asked?
         self.demanded = False  # an index told that the combination is demanded
         self.swapped: dict[int, ast.expr] = {}  # clause -> the set to look up in, where that is the larger
 
@@ -196,7 +198,7 @@ class _BlockRenderer:
 
     def _unkeyed(self) -> list[str]:
         """Head variables that a field gives, which may hold anything."""
-        given = self._given()
+        given = self._given() - {value for value, _, _ in self.invariant.told}
         if not any(c.relation.kind is Kind.TAG for c in self.invariant.clauses):
             given |= {c.args[0] for c in self.invariant.clauses if c.relation.kind is Kind.FIELD}
         return [v for v in dict.fromkeys(self.invariant.head) if v in given and v not in self.keyable]
@@ -231,11 +233,19 @@ class _BlockRenderer:
             if guard.variable == variable and guard not in self._guarded:
                 self._guarded.append(guard)
                 if guard.tag in self.known and variable == self._object():
+                    self._has(guard.tag, variable, False)
                     continue
                 if "guards" not in self.owner.plan.without and self._looks_up_first(guard.tag, variable):
                     continue  # which finds nothing for what the guard would turn away
                 self._keyed(variable)
                 self.ops.append(If(self._in_tag(variable, guard.tag)))
+                self._has(guard.tag, variable, True)
+
+    def _has(self, tag: str, variable: str, just_asked: bool) -> None:
+        """Note that a tag, or the index that stands for it, has the value of a variable. Where that was asked
+        before an assignment, a hash that reads the field may have become another one."""
+        if isinstance(value := self.scope.get(variable), ast.Name):
+            self.present[tag, value.id] = just_asked
 
     def _ask_tag(self, variable: str) -> None:
         """Ask the tag of a fixed set first, so that blocks about the set begin alike."""
@@ -654,7 +664,27 @@ class _BlockRenderer:
             self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
             return
         image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
-        self._loop_over(clause, step.new, image, cost)
+        if isinstance(key, ast.Name) and not any(isinstance(op, For) for op in self.ops):
+            # Most updates concern nobody: a test costs them less than a loop over nothing.
+            just_asked = self.present.get((index, key.id))
+            if just_asked is None:
+                self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
+            if just_asked is not False:
+                image = quote_expr("INDEX[KEY]", INDEX=index, KEY=key)
+        if clause.relation.kind is not Kind.JOIN:
+            self._loop_over(clause, step.new, image, cost)
+            return
+        held = self.owner.plan.invariant(index).head
+        self._loop_over(clause, [i for i in step.new if clause.args[i] in held], image, cost)
+        self._read_told(clause.relation.name, [clause.args[i] for i in step.new])
+
+    def _read_told(self, join: str, columns: Sequence[str]) -> None:
+        """Read what an index of a join leaves out, since a field tells it."""
+        for value, owner, field_name in self.owner.plan.invariant(join).told:
+            if value in columns and value not in self.scope.bound:
+                local = self._fresh(value)
+                self.ops.append(Assign(local, ast.Attribute(self.scope.get(owner), field_name, ast.Load())))
+                self.scope.bound[value] = name(local)
 
     def _keyed(self, variable: str) -> None:
         """A value that a field gave may be no key at all."""

@@ -67,6 +67,10 @@ class EventRenderer(DemandRenderer):
         lose_missing = self._run(self._before(dependents, False, True), away, False, known)
         gain = self._run(self._after(dependents, True, True), put, True, known)
         gain_missing = self._run(self._after(dependents, False, True), put, True, known)
+        replace_old, replace_new = lose, gain
+        if self.flags(dependents):
+            replace_old = self.replace_flags(self._before(dependents, True, True), away, False, known)
+            replace_new = self.replace_flags(self._after(dependents, True, True), put, True, known)
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
         guard = self._entry_guard(dependents, name(receiver))
@@ -83,10 +87,10 @@ class EventRenderer(DemandRenderer):
             *_branch(present, trial if lose else [], []),
             *self.whole(
                 [
-                    *_branch(present, lose, lose_missing),
+                    *_branch(present, replace_old, lose_missing),
                     *assign,
                     *self._adopted(name(self.value)),
-                    *gain,
+                    *(gain if replace_new is gain else _branch(present, replace_new, gain)),
                     *self.settled(),
                 ],
                 assign,
@@ -139,7 +143,7 @@ class EventRenderer(DemandRenderer):
                 **failed,
             ),
         ]
-        body = self._guarded(guard, work, remove)
+        body = [*on_class, *self._guarded(guard, work, remove)]
         self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
 
     # -- sets -------------------------------------------------------------------------------------
@@ -235,7 +239,10 @@ class EventRenderer(DemandRenderer):
         noted = "note_element(S, X)"
         grow = [*self.waiting(noted, add, **holes), *grow]
         shrink = [*self.waiting(noted, discard, **holes), *shrink]
-        return self._switched_methods(grow, shrink, holes)
+        if "inlining" in self.plan.without:
+            return self._switched_methods(grow, shrink, holes)
+        asking = self._switched_methods(quote("S._put_(X)", **holes), quote("S._take_(X)", **holes), holes)
+        return {**asking, "_put_": grow, "_take_": shrink}
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share

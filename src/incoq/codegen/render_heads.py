@@ -144,9 +144,65 @@ class HeadRenderer(Maintenance):
         dependents = self.plan.dependents(invariant.relation)
         if self.releasing:
             dependents = [d for d in dependents if d[0].store is not Store.RESULT]
+        if self.replaced:
+            dependents = [
+                d
+                for d in dependents
+                if d[0].store is Store.JOIN
+                or (d[0].store is Store.RESULT if self.only_results else self.replaced in d[0].head)
+            ]
         order = self._after if add else self._before
         event = Event(tuple(scope.get(v) for v in invariant.head))
         return self._run(order(dependents, True, True), event, add)
+
+    # -- flags, which indices of joins leave out, see join_stages.told
+
+    def flags(self, dependents: list[Dependent]) -> dict[str, str]:
+        """The flags that an assignment of their field replaces, by the join that holds them first."""
+        return {
+            invariant.name: value
+            for invariant, block in dependents
+            for value, owner, _ in invariant.told
+            if invariant.clauses[block.clause].args == (owner, value)
+        }
+
+    def replace_flags(
+        self, dependents: list[Dependent], event: Event, add: bool, known: frozenset[str]
+    ) -> list[ast.stmt]:
+        """A flag gets another value: combinations come or go with it where its truth says so, and indices
+        that do not hold it stay as they are."""
+        statements: list[ast.stmt] = []
+        flags = self.flags(dependents)
+        value = event.columns[-1]
+        for dependent in dependents:
+            invariant = dependent[0]
+            if invariant.name not in flags:
+                statements += self._run([dependent], event, add, known)
+                continue
+            flag = self.replaced = flags[invariant.name]
+            query = self.by_name[invariant.query]
+            tests = [test for test in self.plan.result_of(query.name).tests if test.names == {flag}]
+            self.only_results, self.renderer.assumed = True, frozenset(tests)
+            work = self._run([dependent], event, add, known)
+            self.only_results, self.renderer.assumed = False, frozenset()
+            for test in tests if work else ():
+                asked = lower_test(test.expr.node, self.support, {flag: value}, True, query.usual)
+                work = quote(
+                    "try:\n    OK = True if TEST else False\n"
+                    "except Exception as ERROR:\n    OK = SKIP(ERROR)\nif OK:\n    WORK",
+                    OK=self.renderer.supply_local("ok"), TEST=asked, WORK=work,
+                    **self.renderer.skipping(query.name),
+                )  # fmt: skip
+            statements += work
+            holding = self._run([dependent], event, add, known)
+            self.replaced = ""
+            if holding:
+                asked = quote_expr(
+                    "V.__class__ not in NO_SETS and W(V)", V=value, NO_SETS=self.support.NO_SETS,
+                    W=self.support.watchable,
+                )  # fmt: skip
+                statements.append(ast.If(asked, holding, []))
+        return statements
 
     def _change_need(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         """A nested query is demanded where it is first needed, and released when the update is over; one that

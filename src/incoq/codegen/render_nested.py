@@ -122,19 +122,25 @@ class NestedRenderer(HeadRenderer):
         raise again, nothing is kept, and `instead` does the rest of what the program wants."""
         if not self.plan.invariants or not work:
             return work
-        told: list[ast.expr] = []
+        told: ast.expr = ast.Constant(None)
         if receiver:
-            told.append(ast.Tuple([name(receiver), ast.Constant(field_name)], ast.Load()))
-        call = ast.Expr(ast.Call(name(self.support.forget), told, []))
-        holes: Holes = {"WORK": work, "CALL": [call], "DOUBT": self.support.Doubt}
-        holes["DOUBTED"] = [call]
+            told = ast.Tuple([name(receiver), ast.Constant(field_name)], ast.Load())
+        # Calls nothing, since there may be no stack left; if `recover` fails, the next use does it.
+        call = quote(
+            "STALE[:0] = REFUSED[:0] = (TOLD,)\nSTATE[0] |= HIDDEN\nRECOVER()", TOLD=told,
+            STALE=self.support.STALE, REFUSED=self.support.REFUSED, RECOVER=self.support.recover,
+            STATE=self.support.STATE, HIDDEN=self.support.HIDDEN,
+        )  # fmt: skip
+        holes: Holes = {"WORK": work, "CALL": call, "DOUBT": self.support.Doubt, "DOUBTED": call}
         if instead:
             holes["DOUBTED"] = quote("try:\n    INSTEAD\nfinally:\n    CALL", INSTEAD=instead, **holes)
         handled = "try:\n    WORK\nexcept DOUBT:\n    DOUBTED\nexcept BaseException:\n    CALL\n    raise"
+        handled = f"if STALE:\n    RECOVER()\n{handled}"
+        holes |= {"STALE": self.support.STALE, "RECOVER": self.support.recover}
         if not self.reenters:
             return quote(handled, **holes)
         return quote(
-            f"if BUSY:\n    raise REENTERED()\nBUSY.append(True)\n{handled}\nfinally:\n    BUSY.clear()",
+            f"if BUSY:\n    raise REENTERED()\nBUSY[:] = (True,)\n{handled}\nfinally:\n    BUSY[:] = ()",
             BUSY=self.support.BUSY, REENTERED=self.support.reentered, **holes,
         )  # fmt: skip
 

@@ -19,6 +19,11 @@ Where the receiver is a name and one look-up tells that nothing depends on it, t
                                                              else:
                                                                  user.loc = place
 
+So does the look-up whether a global set that never is another one has an element:
+
+           ROLES.add(role)                                   if role not in ROLES:
+                                                                 ROLES._put_(role)
+
 An update on a line of its own becomes several lines; where it shares one (`;`, `if c: o.f += 1`) the new
 statements, all simple ones, are joined by `; `. Temporaries are deleted at once: they keep
 no object alive.
@@ -49,6 +54,8 @@ __all__ = ["Edit", "Unsupported", "UpdateNames", "apply_edits", "rewrite_updates
 _HOLE = "\ue000"
 MAX_GUARDS = 3  # more look-ups than these are no better than a call
 CAUGHT_IN_PLACE = ("TypeError", "AttributeError")  # by look-ups that stand in the program's own text
+# what tells whether a method of a set changes anything, and the method that does so without asking again
+_ASKING: dict[str, tuple[ast.cmpop, str]] = {"add": (ast.NotIn(), "_put_"), "discard": (ast.In(), "_take_")}
 _LOOK_AT_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _Step = tuple[list[Edit], list[ast.AST]]  # edits, and the children that are still to be looked at
 
@@ -61,13 +68,15 @@ def rewrite_updates(
     replaced: Mapping[ast.AST, str] | None = None,
     private: Collection[ast.AST] = (),
     guards: Mapping[str, tuple[str, ...]] | None = None,
+    fixed_sets: Collection[str] = (),
 ) -> list[Edit]:
     """The edits of `source`, whose syntax is `tree`, that route its updates through the functions of `names`.
 
     `skip` holds nodes that stay as they are; `replaced` holds nodes that the caller has a new text for
     (an inline query within an update), so that both changes come out as edits that do not overlap.
     `private` holds expressions that make containers which no query reaches (`find_private`). `guards` gives
-    for a field the sets of which one holds an object that its updates matter for.
+    for a field the sets of which one holds an object that its updates matter for, `fixed_sets` the global
+    sets that have methods for an element that is new or there.
 
     >>> names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
     >>> text = "o.f  =  x # new"
@@ -80,8 +89,10 @@ def rewrite_updates(
     choices = choose_replacements(tree, names, scopes, fixed, private)
     guards = guards or {}
     if any(isinstance(n, ast.Name) and n.id in _LOOK_AT_LOCALS for n in ast.walk(tree)):
-        guards = {}  # a temporary that outlives its statement might be seen
-    rewriter = _Rewriter(SourceText(source), names, scopes, names.fields, choices, fixed, replaced, guards)
+        guards, fixed_sets = {}, ()  # a temporary that outlives its statement might be seen
+    rewriter = _Rewriter(
+        SourceText(source), names, scopes, names.fields, choices, fixed, replaced, guards, fixed_sets
+    )
     edits = rewriter.edits(tree)
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
 
@@ -96,6 +107,7 @@ class _Rewriter:
     fixed: frozenset[ast.AST]
     replaced: Mapping[ast.AST, str]
     guards: Mapping[str, tuple[str, ...]]
+    fixed_sets: Collection[str]
     marks: list[str] = field(
         default_factory=list
     )  # the temporary of the look-ups in place, once it has a name
@@ -130,6 +142,9 @@ class _Rewriter:
                 return self._annotated(node, target, value), []
             case ast.Delete() if any(map(self.updates, node.targets)):
                 return self._delete(node), []
+            case ast.Expr(value=ast.Call(func=ast.Attribute() as method, args=[element], keywords=[])):
+                if self._is_asked_in_place(node, method, element):
+                    return self._ask_in_place(node, method, element), []
             case ast.For() | ast.AsyncFor() if self.updates(node.target):
                 return self._for(node)
             case ast.With() | ast.AsyncWith() if any(
@@ -388,6 +403,39 @@ class _Rewriter:
             and self.scopes.scope(stmt).kind == "function"
             and self._is_alone(self.source.start(stmt), end)
         )
+
+    def _is_asked_in_place(self, stmt: ast.Expr, method: ast.Attribute, element: ast.expr) -> bool:
+        """May the look-up whether a global set has an element stand in place of `add` and `discard`?"""
+        owner = method.value
+        untouched = not any(n in self.choices or n in self.fixed for n in (stmt.value, method, owner))
+        return (
+            method.attr in _ASKING
+            and isinstance(owner, ast.Name)
+            and owner.id in self.fixed_sets
+            and isinstance(
+                element, ast.Name | ast.Constant | ast.Tuple | ast.Attribute | ast.Call | ast.Subscript
+            )
+            and untouched
+            and self.scopes.is_global(owner)
+            and self.scopes.scope(stmt).kind == "function"
+            and self._is_alone(self.source.start(stmt), self.source.end(stmt))
+            and stmt.lineno == stmt.end_lineno
+        )
+
+    def _ask_in_place(self, stmt: ast.Expr, method: ast.Attribute, element: ast.expr) -> list[Edit]:
+        """`if x not in G: G._put_(x)`: no call where nothing changes."""
+        new = _Temporaries(self.names)
+        text = self._text(element)
+        stmts: list[ast.stmt] = []
+        value = verbatim(text)
+        if not _is_atom(element, text):
+            value = new.name("element")
+            stmts.append(_assignment(value, verbatim(text)))
+        operator, change = _ASKING[method.attr]
+        owner = verbatim(self._text(method.value))
+        call = ast.Expr(ast.Call(ast.Attribute(owner, change, ast.Load()), [value], []))
+        stmts.append(ast.If(ast.Compare(value, [operator], [owner]), [call], []))
+        return self._statements(self.source.start(stmt), self.source.end(stmt), [*stmts, *new.deletion()])
 
     def _set_in_place(self, target: ast.Attribute, value: ast.expr) -> list[ast.stmt]:
         """A receiver that cannot be a key is in no tag set; what then happens to it is up to Python."""

@@ -18,6 +18,8 @@ from incoq.compile import Compiled
 # The methods of the containers that maintenance is put into; every other mutator is made of them.
 CONTAINERS = {"Set": ("add", "discard"), "Dict": ("__setitem__", "__delitem__"), "List": ("_put_", "_take_")}
 
+OF_FIXED = {"_put_": "add", "_take_": "discard"}  # what does the work of these, of a fixed set
+
 _BLOCK = re.compile(r"^\s*# (?P<invariant>\w+) for (?P<change>.*?): (?P<cost>O\(.*\))$")
 _LOOP = re.compile(r"^\s*for .*:  # (?P<cost>#.*)$")
 
@@ -34,8 +36,9 @@ def maintenance_functions(compiled: Compiled) -> Iterable[dict[str, Any]]:
         if isinstance(node, ast.ClassDef):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and method.name in methods:
-                    owner = compiled.support.own_classes.get(node.name, methods[method.name])
-                    function = _function(lines, method, f"{owner}.{method.name}", known)
+                    fixed = compiled.support.own_classes.get(node.name)
+                    shown = OF_FIXED.get(method.name, method.name) if fixed else method.name
+                    function = _function(lines, method, f"{fixed or methods[method.name]}.{shown}", known)
                     if function["blocks"]:  # elsewhere a method of the prelude
                         yield function
         elif isinstance(node, ast.FunctionDef) and node.name not in prelude:

@@ -62,10 +62,11 @@ def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
     indexed = _indexed_fields(plan) if plan.mode == "incremental" else set()
     families = related(program)
     declared = {f for _, node in program.classes() for f in assigned_fields(node)}
-    undeclared = fields - declared  # any object may have them
+    undeclared = fields - declared  # objects of a class that shows no fields may have them
     changed = _changed_later(program)
     for module, node in program.classes():
-        own = frozenset({f for c in families[node] for f in assigned_fields(c)} & fields | undeclared)
+        shown = {f for c in families[node] for f in assigned_fields(c)}
+        own = frozenset(shown & fields if shown else undeclared)
         yield from _check_class(module, node, fields, indexed, families[node], own)
         if own and "__eq__" not in methods(node):
             yield from _check_hash(module, node, own, changed)

@@ -91,7 +91,7 @@ def assigns_hash(node: ast.ClassDef) -> bool:
 
 
 def class_attributes(node: ast.ClassDef) -> set[str]:
-    """The names that the class binds or annotates."""
+    """The names that the class binds or annotates, special ones left out."""
     found: set[str] = set()
     for statement in statements(node):
         match statement:
@@ -99,7 +99,7 @@ def class_attributes(node: ast.ClassDef) -> set[str]:
                 found.add(identifier)
             case ast.Assign(targets=targets):
                 found |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return found
+    return {name for name in found if not name.startswith("__")}
 
 
 def class_values(node: ast.ClassDef) -> set[str]:

@@ -85,7 +85,7 @@ class _Finder:
 
     def find(self) -> list[QuerySite]:
         for module in self.program.modules:
-            if module.incoq_names or module.incoq_modules:
+            if module.incoq_names or any(m.incoq_names for m in module.imports.values()):
                 _check_names(module)
                 self._collect(module, module.tree, (), False)
         for node in self.definitions:

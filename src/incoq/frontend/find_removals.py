@@ -35,10 +35,13 @@ def _makes_list(node: ast.AST) -> bool:
     return False
 
 
+_CHANGING = ("operator", "functools", "heapq")  # their functions change what they are given
+
+
 def _may_remove(node: ast.AST, lists: bool) -> bool:
     match node:
         case ast.Attribute(attr=attr):
-            return attr in _REMOVING
+            return attr in _REMOVING or (lists and attr == "shuffle")
         case ast.Constant(value=str(text)):
             return text in _REMOVING  # getattr(s, "remove")
         case ast.AugAssign(op=ast.Sub() | ast.BitAnd() | ast.BitXor()):
@@ -48,7 +51,7 @@ def _may_remove(node: ast.AST, lists: bool) -> bool:
         case ast.Call(func=ast.Name(id="getattr"), args=[_, attribute, *_]):
             return not isinstance(attribute, ast.Constant)
         case ast.Import(names=aliases):
-            return any(a.name in ("operator", "functools", "heapq") for a in aliases)
+            return any(a.name in _CHANGING for a in aliases)
         case ast.ImportFrom(module=module):
-            return module in ("operator", "functools", "heapq")
+            return module in _CHANGING or (lists and module == "random")
     return False

@@ -39,7 +39,7 @@ class Module:
     values: dict[str, ast.expr] = field(default_factory=dict)  # name -> last value assigned at the top
     is_package: bool = False
     # What `resolve_names` finds:
-    incoq_modules: dict[str, Module] = field(default_factory=dict)  # local name -> a module that has some
+    imports: dict[str, Module] = field(default_factory=dict)  # local name -> module of the program
     reexported: dict[ast.alias, str] = field(default_factory=dict)  # imported from such a module
     rebound: frozenset[str] | None = frozenset()  # names that others may bind; None: any
 
@@ -77,7 +77,7 @@ class Module:
             case ast.Attribute(value=ast.Name(id=identifier), attr=attr):
                 if self.incoq_names.get(identifier) == "incoq":
                     return attr == what
-                through = self.incoq_modules.get(identifier)
+                through = self.imports.get(identifier)
                 return through is not None and through.incoq_names.get(attr) == what
         return False
 

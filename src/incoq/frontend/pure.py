@@ -209,11 +209,24 @@ class _Walk(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if node.attr.startswith("__"):
             self.refuse("IQ202", f"`{node.attr}` is not a field that can be maintained", node)
+        match node.value:
+            case ast.Name(id=alias) if alias in self.module.imports and not self.owner.is_variable(alias):
+                return self._of_module(node, self.module.imports[alias])
         if self._pure_module(node.value):
             return node
         node.value = self.visit(node.value)
         if not is_selector(node.value):
             self.refuse("IQ202", f"`.{node.attr}` of a computed value cannot be watched", node)
+        return node
+
+    def _of_module(self, node: ast.Attribute, home: Module) -> ast.expr:
+        """A global of another module; one that its module rebinds is rebound where no update shows it."""
+        constant, binding = home.constant(node.attr), home.bindings.get(node.attr)
+        if constant is not None:
+            return ast.copy_location(ast.Constant(constant.value), node)
+        if binding is not None and not binding.once:
+            message = f"the module rebinds `{ast.unparse(node)}`"
+            self.refuse("IQ202", message, node, "make it a parameter of the query")
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -229,6 +242,10 @@ class _Walk(ast.NodeTransformer):
                     tests.append(ast.Compare(clone(left), [ast.Eq()], [item]))
                 chain = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
                 whole = chain if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), chain)
+                read = [i for i in items if not isinstance(i, ast.Constant | ast.Name)]
+                if read:  # Python reads them all before it compares one
+                    there = [ast.Compare(clone(i), [ast.Is()], [clone(i)]) for i in read]
+                    whole = ast.BoolOp(ast.And(), [*there, whole])
                 return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn()], comparators=[ast.Set(elts=items) | ast.List(elts=items)]

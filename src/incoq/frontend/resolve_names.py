@@ -33,13 +33,13 @@ def _follow_imports(program: Program, nodes: dict[int, list[ast.AST]]) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     known = -1
-    while known != (known := sum(len(m.incoq_names) + len(m.incoq_modules) for m in program.modules)):
+    while known != (known := sum(len(m.incoq_names) + len(m.imports) for m in program.modules)):
         for module, node in imports:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     origin = program.imported(module, ast.ImportFrom(alias.name, [], 0))
-                    if origin is not None and origin.incoq_names and (alias.asname or "." not in alias.name):
-                        module.incoq_modules[alias.asname or alias.name] = origin
+                    if origin is not None and (alias.asname or "." not in alias.name):
+                        module.imports[alias.asname or alias.name] = origin
             else:
                 _follow(program, module, node)
 
@@ -50,8 +50,8 @@ def _follow(program: Program, module: Module, node: ast.ImportFrom) -> None:
         local = alias.asname or alias.name
         below = ".".join(filter(None, (node.module, alias.name)))
         inner = program.imported(module, ast.ImportFrom(below, [], node.level))
-        if inner is not None and inner.incoq_names:
-            module.incoq_modules[local] = inner
+        if inner is not None:
+            module.imports[local] = inner
         if origin is None or origin is module:
             continue
         if alias.name == "*":

@@ -6,7 +6,8 @@ After:     join_nyc_fans_2 = {(celeb, group, u) : (celeb, group, fs) in join_nyc
            r_nyc_fans = {(celeb, group, email) : (celeb, group, u) in join_nyc_fans_2, (u, loc) in field_loc,
                          (u, email) in field_email, loc == 'NYC'}
 Invariant: a join holds each combination once; it is kept as indices, one for each object that an update
-           may change, and its changes are events
+           may change, and its changes are events; a flag that conditions ask for its truth is in no index
+           but the one by it, where it is a set: the object tells it
 Cost:      the first demand of a pair walks the smaller of the two sets, where tags walk both whole sets
 Space:     #demand × the combinations of each pair, where tags have the sum of the sets: dearer when sets
            that many pairs share are joined over and over, cheaper when they hardly overlap
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incoq.invariants.join_stages import Stages, kept_variables
+from incoq.invariants.join_stages import Stages, kept_variables, told
 from incoq.ir.covers import Access
 from incoq.ir.invariants import Block, Guard, Invariant, Store
 from incoq.ir.relational import MEMBER, Clause, Kind, Relation, RelationalQuery, Test
@@ -46,7 +47,8 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
         if source is None:
             return definer.demand_index(key).name
         if (source.name, key) not in indices:
-            new = tuple(i for i in range(len(previous.args)) if i not in key)
+            columns = {value for value, _, _ in source.told}
+            new = tuple(i for i, v in enumerate(previous.args) if i not in key and v not in columns)
             head = tuple(previous.args[i] for i in (*key, *new))
             by = "_".join(previous.args[i] for i in key) or "nothing"
             indices[source.name, key] = definer.make(
@@ -125,6 +127,7 @@ def define_joins(definer: Definer, stages: Stages) -> list[Invariant]:
         source = Invariant(
             definer.names.fresh(f"join_{query.name}_{number + 1}"), Store.JOIN, head, len(head), clauses,
             ready, False, query.name, made, depth=number + 1, access=tuple(access.items()),
+            told=told(query, head),
         )  # fmt: skip
         definer.made.append(source)
         previous = Clause(Relation(Kind.JOIN, source.name), head)

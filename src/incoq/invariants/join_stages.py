@@ -90,6 +90,27 @@ def _tells(clause: Clause, bound: set[str], new: set[str]) -> bool:
     return clause.args[0] in new and clause.args[1] in bound
 
 
+def told(query: RelationalQuery, columns: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
+    """The columns of a join that indices need not hold, since a field of another column tells them, each with
+    that object and the field: flags, of which conditions ask the truth and nothing else reads anything.
+
+    So a flag that is another one changes no index, as long as the field has one meaning in the query."""
+    found = []
+    for index, clause in enumerate(query.clauses):
+        if clause.relation.kind is not Kind.FIELD or clause.watch or not set(clause.args) <= set(columns):
+            continue
+        owner, value = clause.args
+        others = [c for i, c in enumerate(query.clauses) if i != index]
+        uses = [c for c in others if value in c.args]
+        if (
+            value not in (*query.demand, *query.rest)
+            and all(c.relation.kind is Kind.CONTENT for c in uses)
+            and not any(c.relation == clause.relation for c in others)
+        ):
+            found.append((value, owner, clause.field))
+    return tuple(found)
+
+
 def kept_variables(query: RelationalQuery, stages: Stages, upto: int) -> tuple[str, ...]:
     """The variables that the join up to a stage must tell: demand, what is read later, and all that
     only a set determines, so that each combination is there once."""

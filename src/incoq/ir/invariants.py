@@ -64,6 +64,7 @@ class Invariant:
     needed: str = ""  # of a NEED: the nested query
     sets_only: bool = False  # a tag that only holds sets (watched content)
     access: tuple[tuple[tuple[int, tuple[int, ...]], str], ...] = ()  # (clause, key columns) -> index name
+    told: tuple[tuple[str, str, str], ...] = ()  # of a JOIN: (column, object, field), see join_stages.told
 
     @property
     def relation(self) -> Relation:
