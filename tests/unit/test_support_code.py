@@ -16,6 +16,32 @@ from incoq.codegen.quote import quote, trailing
 from incoq.frontend.program import Program, parse_module
 
 PROGRAMS = {
+    "updates are written on several lines": """
+        class User:
+            def __init__(self, n): self.n = n
+        @query
+        def q(s): return {u.n for u in s}
+        def main(show):
+            users = [User(1), User(2)]
+            s = Set(users)
+            users[
+                0].n += 1
+            (users
+             [1]).n = users[
+                0].n = 7
+            show(q(s)); del users[
+                0].n, users[
+                1].n
+            show(q(s))
+            for users[
+                0].n in (4,
+                         5): show(q(s))
+            users[0
+                  ].n, [users[
+                1].n] = (8,
+                         [9])
+            show(q(s))
+    """,
     "no query looks into sets": """
         class Shelf:
             def __init__(self): self.m = {}
@@ -129,7 +155,7 @@ def changes(s, a, b, c):
 """
 
 
-@pytest.mark.parametrize("left", [1, 2, 3, 4])
+@pytest.mark.parametrize("left", range(1, 9))
 @pytest.mark.parametrize("mode", ["filtered", "incremental"])
 def test_a_batch_whose_maintenance_is_interrupted_has_made_its_changes(left: int, mode: str) -> None:
     scope = load(incoq.compile_source(source(STOPPED), mode=mode).code)
