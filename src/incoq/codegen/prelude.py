@@ -1067,7 +1067,7 @@ def unmoved(v: Any) -> Any:
 
 def has_fields(v: Any) -> bool:
     """Has the object something that could be assigned?"""
-    return bool(getattr(v, "__dict__", None)) or any("__slots__" in vars(c) for c in v.__class__.__mro__)
+    return bool(getattr(v, "__dict__", None)) or any(vars(c).get("__slots__") for c in v.__class__.__mro__)
 
 
 def sized(v: Any) -> Any:
