@@ -108,11 +108,10 @@ class Unpack:
 
 @dataclass(frozen=True)
 class Found:
-    """Go on where a map or a set holds a value, and it is like what it must be like; see `ask_first`."""
+    """Go on where a map or a set holds a value; see `ask_first`."""
 
     value: ast.expr
     container: ast.expr
-    checks: tuple[ast.expr, ...]  # of the value, which cannot raise
     kept: str = ""  # what the map has for the value becomes this local name
 
 
@@ -122,15 +121,15 @@ Op = Assign | If | For | Plain | Keyable | Turn | Found | Unpack
 def ask_first(ops: list[Op]) -> list[Op]:
     """Look a value up before asking whether it can be a key at all: most values are not there.
 
-    Before:    if old.__class__ in REFLEXIVE or is_reflexive(old):        three look-ups
-                   if old.__class__ in HASHABLE or keyable(old):
-                       if old in r_q: ...
+    Before:    if old.__class__ in HASHABLE or keyable(old):              two look-ups
+                   if old in r_q: ...
     After:     try:
                    found = old in r_q                                     one
                except Exception:
-                   found = is_reflexive(old) and keyable(old) and old in r_q
-               if found and (old.__class__ in REFLEXIVE or is_reflexive(old)): ...
-    Invariant: what cannot be a key is refused as before: looking it up raises TypeError
+                   found = keyable(old) and old in r_q
+               if found: ...
+    Invariant: what cannot be a key is refused as before: looking it up raises TypeError. Whether it equals
+               itself is asked before, since a list that a query has reached is a key, and yet is refused.
     """
     found: list[Op] = []
     at = 0
@@ -141,7 +140,7 @@ def ask_first(ops: list[Op]) -> list[Op]:
                 If(ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[container]), True),
                 *_,
             ] if asked == value:
-                found.append(Found(name_, container, _checks_of(found, value)))
+                found.append(Found(name_, container))
                 at += 2
             case [
                 Keyable(ast.Name(id=value) as name_),
@@ -155,28 +154,12 @@ def ask_first(ops: list[Op]) -> list[Op]:
                 ),
                 If(ast.Compare(left=ast.Name(id=tested), ops=[ast.IsNot()]), True),
             ] if asked == value and tested == kept:
-                found.append(Found(name_, container, _checks_of(found, value), kept))
+                found.append(Found(name_, container, kept))
                 at += 3
             case _:
                 found.append(ops[at])
                 at += 1
     return found
-
-
-def _checks_of(ops: list[Op], value: str) -> tuple[ast.expr, ...]:
-    """Take the tests of a value alone that cannot raise from the end of `ops`."""
-    checks: list[ast.expr] = []
-    while ops:
-        last = ops[-1]
-        if not isinstance(last, If) or not last.safe or value not in names_in(last.test):
-            break
-        match last.test:
-            case ast.BoolOp(op=ast.Or(), values=[ast.Compare(left=ast.Attribute()), ast.Call(args=[_])]):
-                checks.insert(0, last.test)
-                ops.pop()
-            case _:
-                break
-    return tuple(checks)
 
 
 class Assembler:
@@ -258,8 +241,7 @@ class Assembler:
         keyable = quote_expr("KEYABLE(V)", KEYABLE=self.owner.support.keyable, V=op.value)
         holes: Holes = {
             "F": found, "V": op.value, "M": op.container, "REST": rest,
-            "MAY": _all([*op.checks, keyable]),
-            "IS": _all([quote_expr("F is not None" if op.kept else "F", F=found), *op.checks]),
+            "MAY": keyable, "IS": quote_expr("F is not None" if op.kept else "F", F=found),
         }  # fmt: skip
         again = f"{ask} if MAY else None" if op.kept else f"MAY and {ask}"
         return quote(f"try:\n    F = {ask}\nexcept Exception:\n    F = {again}\nif IS:\n    REST", **holes)
@@ -342,7 +324,3 @@ class Assembler:
                 case Plain(ast.Assign(targets=[target])) | Unpack(ast.Assign(targets=[target])):
                     found |= names_in(target)
         return found
-
-
-def _all(tests: list[ast.expr]) -> ast.expr:
-    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)

@@ -253,11 +253,20 @@ def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
             "figures to rely on."
         )
     if not finished:
-        left = {(job.experiment.name, job.mode, job.size) for job in evaluation.left(evaluation.rows())}
+        least, most = evaluation.protocol.least, evaluation.protocol.most
+        left: dict[tuple[str, str, int], int] = {}  # the number of a point's next run
+        for job in evaluation.left(evaluation.rows()):
+            point = (job.experiment.name, job.mode, job.size)
+            left[point] = max(left.get(point, 0), job.runs[0][1])
         points = sum(1 for _ in evaluation.points())
-        lines.append(
-            f"Not finished: {len(left):,} of {points:,} points have fewer runs than the protocol asks for."
-        )
+        few = sum(number <= least for number in left.values())
+        if few:
+            lines.append(f"Not finished: {few:,} of {points:,} points have fewer than {least} runs.")
+        if len(left) > few:
+            lines.append(
+                f"The runs of {len(left) - few:,} of {points:,} points, {least} at least, differ by more "
+                f"than the protocol allows: a further call repeats them, up to {most} times."
+            )
     others = [e.name for e in EXPERIMENTS if e not in evaluation.experiments]
     if others:
         lines.append(f"Experiments left out: {', '.join(others)}.")

@@ -49,7 +49,7 @@ def complexities(statistics: Statistics, experiment: str = "running-size") -> li
             return f"{exponent(mode, part, 'steps')} with the operation"
         if math.isnan(fit.exponent):
             return "not above zero"
-        return f"{fit.exponent:.2f} ± {fit.half_width:.2f}"
+        return f"{round(fit.exponent, 2) + 0.0:.2f} ± {fit.half_width:.2f}"  # no -0.00
 
     if not statistics.series(experiment, "original", ALL, "time"):
         return []

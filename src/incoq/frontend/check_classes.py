@@ -62,7 +62,8 @@ def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
     indexed = _indexed_fields(plan) if plan.mode == "incremental" else set()
     families = related(program)
     declared = {f for _, node in program.classes() for f in assigned_fields(node)}
-    undeclared = fields - declared  # objects of a class that shows no fields may have them
+    # Where no class shows a field that queries read, objects of one that shows none may have them.
+    undeclared = set() if fields & declared else fields
     changed = _changed_later(program)
     for module, node in program.classes():
         shown = {f for c in families[node] for f in assigned_fields(c)}

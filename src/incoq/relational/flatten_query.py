@@ -279,7 +279,7 @@ class _Flattener:
                     raise AssertionError("checked by the frontend")
                 source, live = self._read(argument)
                 variable = self._watch_field(source, str(node.args[1].value))
-                if truth:
+                if truth and isinstance(node.func, ast.Name) and node.func.id == "getattr":
                     self._watch_content(variable)
                 rest = [self._lower(a, False) for a in node.args[1:]]
                 return ast.Call(node.func, [live, *rest], [])
