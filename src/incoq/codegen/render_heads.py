@@ -55,7 +55,10 @@ class HeadRenderer(Maintenance):
         return merge_blocks(statements, self.quiet)
 
     def _new_element(self, invariant: Invariant, block: Block, event: Event) -> str:
-        """The name of a field's value that is the element of all combinations that a block goes through."""
+        """The name of a field's value that is the element of all combinations that a block goes through; an
+        aggregate asks what it needs itself, a bag nothing."""
+        if self.by_name[invariant.query].aggregate is not None:
+            return ""
         clause, column = invariant.clauses[block.clause], event.columns[-1:]
         match invariant.result, column:
             case Test(expr=Expr(node=ast.Name(id=element))), (ast.Name(id=given),):
