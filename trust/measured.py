@@ -20,7 +20,7 @@ from typing import Any
 import coverage
 import pytest
 
-from incoq.codegen import aggregates, batches, build_support, prelude, weak
+from incoq.codegen import aggregates, batches, embed_prelude, prelude, weak
 
 TESTS = "INCOQ_TRUST_TESTS"  # the file that is told of tests, as an environment variable
 SHIFT = 10_000_000  # what is added to lines of the support code, so that they are known for what they are
@@ -103,7 +103,7 @@ def support_functions() -> Functions:
     """The functions of the support code by what they say, with the number of their file."""
     found: Functions = {}
     for number, filename in enumerate(FILES, 1):
-        for statement in build_support._prelude(Path(filename).name):
+        for statement in embed_prelude.prelude_of(Path(filename).name):
             for node in ast.walk(statement):
                 if isinstance(node, ast.FunctionDef):
                     found.setdefault(ast.dump(node), (node, number))
