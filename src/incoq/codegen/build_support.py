@@ -104,6 +104,8 @@ def build_support(
     written = {s.name for s in renderer.functions if isinstance(s, ast.FunctionDef)}
     body = [renamed(s, names) for s in prelude]
     body = [s for s in body if not (isinstance(s, ast.FunctionDef) and s.name in written)]
+    if not renderer.switches:
+        body = [_as_python_calls(s) if getattr(s, "name", "") == names["Set"] else s for s in body]
     for statement in body:
         if isinstance(statement, ast.ClassDef) and statement.name == names["Set"]:
             _insert_methods(statement, methods, ["s", "x"], renderer)
@@ -117,8 +119,6 @@ def build_support(
     maintained = names["Set"]
     if renderer.switches:
         maintained, body = _split_classes(body, names, supply, renderer)
-    else:
-        body = [_as_python_calls(s) if getattr(s, "name", "") == maintained else s for s in body]
     stores = commented(renderer.stores(), "-- what is maintained " + "-" * 50)
     if stores:
         stores[0].after_definition = True  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ Cost:      one search for names in each text.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -27,15 +28,15 @@ def drop_unused(
 ) -> tuple[Printed, ...]:
     """The statements that these texts of the program need, and those that bind a root; `names` gives what the
     names of the prelude are called here."""
-    wanted = {word for text in texts for word in _WORD.findall(text)}
+    wanted = {word for text in texts for word in _names(text)}
     for container, makers in _MAKERS.items():
-        if wanted.isdisjoint(names[maker] for maker in makers):
+        if wanted.isdisjoint(_meant(names[maker]) for maker in makers):
             printed = [_bare(p, names[container]) for p in printed]
     by_name: dict[str, list[Printed]] = {}
     for piece in printed:
-        for name in piece.binds:
+        for name in map(_meant, piece.binds):
             by_name.setdefault(name, []).append(piece)
-    reached = {*wanted, *roots}
+    reached = {*wanted, *map(_meant, roots)}
     pending = list(reached & by_name.keys())
     kept: set[Printed] = set()
     while pending:
@@ -50,7 +51,16 @@ def drop_unused(
 
 def _words(text: str) -> set[str]:
     """The names in generated text, and more: the words of comments, and of strings, which may hold names."""
-    return set(_WORD.findall(_DOCSTRING.sub("", text)))
+    return _names(_DOCSTRING.sub("", text))
+
+
+def _names(text: str) -> set[str]:
+    return set(_WORD.findall(_meant(text)))
+
+
+def _meant(text: str) -> str:
+    """Names are the same to Python if they are so once normalised."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def _bare(piece: Printed, container: str) -> Printed:

@@ -174,6 +174,7 @@ class Engine:
         space, id_class = self.namespace, self.id_class
         space[names["SOURCES"]].add(id_class)
         space[names["PLAIN"]].add(id_class)
+        space[names["CALLED"]].add(id_class)
         space[names["FITTING"]].add(id_class)
         missing = space[names["MISSING"]]
         of_values = {n: space[names[n]] for n in ("entries", "items", "item", "dict_item")}
