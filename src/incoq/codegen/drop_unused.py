@@ -20,7 +20,7 @@ from incoq.codegen.print_python import Printed
 _MAKERS = {"List": ("List", "fresh", "through", "list_routes"), "Dict": ("Dict", "dict_routes")}
 
 _DOCSTRING = re.compile(r'(?m)^\s*"""(?:[^"\\]|\\.|"(?!""))*"""$')
-_WORD = re.compile(r"[^\W\d]\w*")
+_WORD = re.compile(r"[\w\u0080-\U0010ffff]+")  # a name may hold marks that are no letters
 
 
 def drop_unused(
