@@ -122,6 +122,7 @@ class _Flattener:
         if part == "keys":
             shown = None if isinstance(pattern, Variable) else pattern
             self.clauses.setdefault(Clause(MEMBER, (mapping, *pattern_columns(pattern, [])), shown))
+            self._test(ast.parse(f"isinstance({mapping}, dict)", mode="eval").body)  # a set has no keys
             return
         match part, pattern:
             case "items", TuplePattern((first, second)):

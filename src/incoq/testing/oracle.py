@@ -167,8 +167,11 @@ class Translator:
         """The text of an expression with `==`, `in` and inner queries given their meaning inside a query."""
         return ast.unparse(Meaning(self, scope).visit(ast.parse(ast.unparse(node), mode="eval").body))
 
-    def comprehension(self, node: ast.SetComp | ast.GeneratorExp, scope: tuple[str, ...]) -> str:
-        """Write the function of a comprehension; the text of its call."""
+    def comprehension(
+        self, node: ast.SetComp | ast.GeneratorExp, scope: tuple[str, ...], nested: bool = False
+    ) -> str:
+        """Write the function of a comprehension; the text of its call. The variables of a nested one hide those
+        around it, as in Python."""
         memberships: list[tuple[ast.expr, ast.expr, bool]] = []
         conditions: list[ast.expr] = []
         for generator in node.generators:
@@ -188,7 +191,8 @@ class Translator:
         }
         variables.discard("_")
         name = self.fresh(f"inner_{self.name}")
-        bound = list(scope)
+        hidden = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        bound = [n for n in scope if not (nested and n in hidden)]
         body: list[str] = ["    out = []"]
         depth = 1
 
@@ -296,11 +300,13 @@ class Meaning(ast.NodeTransformer):
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         """An inner set."""
-        return call("set", ast.parse(self.translator.comprehension(node, self.scope), mode="eval").body)
+        return call(
+            "set", ast.parse(self.translator.comprehension(node, self.scope, nested=True), mode="eval").body
+        )
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         """An inner bag."""
-        return ast.parse(self.translator.comprehension(node, self.scope), mode="eval").body
+        return ast.parse(self.translator.comprehension(node, self.scope, nested=True), mode="eval").body
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """A call of a query goes to the oracle's own."""
