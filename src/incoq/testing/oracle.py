@@ -170,8 +170,8 @@ class Translator:
     def comprehension(
         self, node: ast.SetComp | ast.GeneratorExp, scope: tuple[str, ...], nested: bool = False
     ) -> str:
-        """Write the function of a comprehension; the text of its call. The variables of a nested one hide those
-        around it, as in Python."""
+        """Write the function of a comprehension; the text of its call. The variables of a nested one hide
+        those around it, as in Python."""
         memberships: list[tuple[ast.expr, ast.expr, bool]] = []
         conditions: list[ast.expr] = []
         for generator in node.generators:
