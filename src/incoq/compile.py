@@ -26,6 +26,7 @@ from incoq.frontend.check_classes import (
     Fault,
     class_faults,
     class_fields,
+    computed_fields,
     defines_equality,
     doubtful_classes,
     unconstrained,
@@ -180,7 +181,8 @@ def _compile(
         plan, supply, private = _plan(program, known, fixed, mode, strategy, without, orders)
         tracked = _tracked(plan, makes_lists([module.tree for module in program.modules], private))
         unsafe = list(_faults(program, plan, bool(tracked)))
-        left = _unsafe_sites(known, plan, unsafe)
+        computed = [(frozenset({f}), error) for f, _, error in computed_fields(program, plan.fields())]
+        left = _unsafe_sites(known, plan, [*unsafe, *computed])
         if not left:
             break
         sites = [site for site in sites if site.query.name not in left and site.part_of not in left]
@@ -252,7 +254,11 @@ def _plan(
     adds = only_adds(trees, private)
     no_joins = "code of the program may run in the midst of maintenance" if may_reenter(program) else ""
     plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders, no_joins)
-    plan = replace(plan, class_fields=frozenset(class_fields(program) & set(plan.fields())))
+    plan = replace(
+        plan,
+        class_fields=frozenset(class_fields(program) & set(plan.fields())),
+        computed_fields=frozenset(field for field, _, _ in computed_fields(program, plan.fields())),
+    )
     return plan, supply, private
 
 

@@ -199,3 +199,64 @@ def q(s):
         compile_source(
             "from incoq import Set, query\nfrom typing import Set\n@query\ndef q(s): return {x for x in s}"
         )
+
+
+SHELVES = """
+from incoq import Set, query
+
+class Book:
+    def __init__(self, title):
+        self.title = title
+
+class Shelf:
+    def __init__(self):
+        self.books = Set()
+        self.label = "s"
+
+    HOW
+
+    @query
+    def titles(self):
+        return {b.title for b in self.books}
+
+    @query
+    def books_of(self, wanted):
+        return {b for b in self.books if getattr(b, "title", None) == wanted or b.title and b.title == "?"}
+
+shelf = Shelf()
+
+def ask():
+    shelf.books.add(Book("a"))
+    b = Book("b")
+    shelf.books.add(b)
+    shown = [set(shelf.titles()), len(shelf.books_of("c"))]
+    b.title = "c"
+    return [*shown, set(shelf.titles()), len(shelf.books_of("c"))]
+
+def ask_wrongly():
+    shelf.books.add(shelf)
+    return shelf.titles()
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "def title(self): return 1",
+        "@property\n    def title(self): return 1",
+        "@query\n    def title(self):\n        return {b.title for b in self.books}",
+    ],
+)
+@pytest.mark.parametrize("strategy", ["auto", "tags", "join", "first-clause"])
+def test_what_one_class_computes_may_be_a_field_of_another(how: str, strategy: str) -> None:
+    compiled = compile_source(SHELVES.replace("HOW", how), strategy=strategy)
+    program = load(compiled.code)
+    assert program["ask"]() == [{"a", "b"}, 0, {"a", "c"}, 1]
+    with pytest.raises(Exception, match=r"IQ206.*`title`, which the class Shelf computes"):
+        program["ask_wrongly"]()
+
+
+def test_a_field_that_classes_compute_is_refused_in_incremental_mode() -> None:
+    with pytest.raises(CompileError, match="computes") as refused:
+        compile_source(SHELVES.replace("HOW", "def title(self): return 1"), mode="incremental")
+    assert refused.value.code == "IQ206"

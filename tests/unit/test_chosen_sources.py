@@ -288,3 +288,76 @@ def main(show):
     random.Random(3).shuffle(l)
     show(odd(l), sorted(l))
 """)
+
+
+def test_keys_are_those_of_dicts_alone() -> None:
+    same_both_ways("""
+class O:
+    pass
+
+@query
+def q(s):
+    return {k for o in s for k in o.d.keys()}
+
+def main(show):
+    o = O()
+    o.d = {1: 2}
+    s = Set([o])
+    show(q(s))
+    o.d = Set([3])
+    show(q(s))
+    o.d = {4: 5}
+    o.d[6] = 7
+    show(q(s))
+""")
+
+
+def test_content_read_by_getattr_of_a_field_that_is_joined_is_maintained() -> None:
+    same_both_ways("""
+class O:
+    pass
+
+@query
+def q(o):
+    return {x for x in o.a if len(getattr(o, 'a', ())) > 1}
+
+def main(show):
+    o = O()
+    o.a = Set([1])
+    show(q(o))
+    o.a.add(2)
+    show(q(o))
+    o.a.discard(1)
+    show(q(o))
+    o.a ^= Set([3])
+    show(q(o))
+""")
+
+
+def test_an_index_of_sets_alone_is_not_the_one_of_a_query_that_needs_all() -> None:
+    same_both_ways("""
+R = Set()
+
+class O:
+    def __init__(self):
+        self.a = 0
+
+@query
+def filled(p):
+    return all(x == p for x, y in R if len(z) > 0 for z, w in R)
+
+@query
+def sizes(p):
+    return {(w, len({x for x in z.a})) for _, y in p.a for z, w in R}
+
+def main(show):
+    o, s = O(), Set()
+    show(sizes(o))
+    R.add((o, 0))
+    s.add((None, 1))
+    o.a = s
+    o.a = None
+    show(sizes(o))
+    o.a = s
+    show(sizes(o))
+""")

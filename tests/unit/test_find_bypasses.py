@@ -54,7 +54,6 @@ HIDDEN = {  # of the field n
     "class C:\n    __getattr__ = f": "class C defines __getattr__",
     "class C:\n    __setattr__: F = f": "class C defines __setattr__",
     "class C:\n    async def __delattr__(self, n): pass": "class C defines __delattr__",
-    "class C:\n    @cached\n    def n(self): pass": "n is a decorated method, not a field",
     "class C:\n    n = property(f)": "n is a descriptor, not a field",
     "class C:\n    m = n = property(f)": "n is a descriptor, not a field",
     "class C:\n    n: D = functools.cached_property(f)": "n is a descriptor, not a field",

@@ -159,3 +159,104 @@ def test_a_query_refuses_when_it_is_asked_about(returned: str, value: str, code:
 
 def _copy_of(value: Any) -> Any:
     return set(value)
+
+
+def test_a_nested_aggregate_passes_the_sign_of_a_zero_on() -> None:
+    same_both_ways("""
+class O:
+    def __init__(self, v):
+        self.v = v
+        self.s = Set()
+
+@query
+def q(g):
+    return {str(max((x.v for x in o.s), default=0)) for o in g}
+
+def main(show):
+    a, x = O(0), O(0.0)
+    a.s.add(x)
+    g = Set([a])
+    show(q(g))
+    x.v = -0.0
+    show(q(g))
+""")
+
+
+def test_the_mean_of_decimals_and_fractions_is_the_one_of_the_statistics_module() -> None:
+    shown = same_both_ways("""
+import statistics
+from decimal import Decimal
+from fractions import Fraction
+
+class O:
+    def __init__(self, v):
+        self.v = v
+
+@query
+def mean(s):
+    return statistics.mean(x.v for x in s)
+
+def main(show):
+    a, b, c = O(Decimal("1E30")), O(Decimal(1)), O(Decimal("-1E30"))
+    s = Set([a, b, c])
+    show(str(mean(s)))
+    for a.v, b.v, c.v in [
+        (Decimal("10.5"), Decimal("9.5"), Decimal(10)), (Fraction(1, 3), 0.5, 1), (Fraction(1, 3), 0.1, 0.2),
+        (float("inf"), 0.1, 1), (True, 2, Fraction(1, 2)), (Decimal(1), 2, 4),
+    ]:
+        show(str(mean(s)))
+""")
+    assert shown[1] == ("'10'",)
+
+
+def test_a_dict_can_be_updated_with_the_key_self() -> None:
+    same_both_ways("""
+@query
+def keys(m):
+    return {k for k in m}
+
+def main(show):
+    d = {}
+    show(keys(d))
+    d.update(self=3)
+    show(keys(d))
+""")
+
+
+def test_a_query_method_is_called_whatever_methods_other_classes_have() -> None:
+    same_both_ways("""
+class A:
+    def __init__(self):
+        self.s, self.t = Set([1, 2]), Set([(1, 5), (2, 6), (2, 7)])
+
+    @query
+    def points(self, n):
+        return {y for x, y in self.t if x == n}
+
+    @query
+    def all(self):
+        return {(n, len(self.points(n))) for n in self.s}
+
+class B:
+    def points(self):
+        return 1
+
+class C:
+    def __init__(self):
+        self.u = Set([1, 2])
+
+    @query
+    def points(self, n):
+        return {y for y in self.u if y > n}
+
+    @query
+    def all(self):
+        return {(n, m) for n in self.u for m in self.points(n)}
+
+def main(show):
+    a, c = A(), C()
+    show(a.all(), c.all())
+    a.t.add((1, 8))
+    c.u.add(3)
+    show(a.all(), c.all(), B().points())
+""")

@@ -138,14 +138,24 @@ class Mean(Sum):
             from statistics import StatisticsError  # only now: it is slow to import
 
             raise StatisticsError("mean requires at least one data point")
-        if any(isinstance(x, complex) for x in self.others):
-            raise TypeError("can't convert type 'complex' to numerator/denominator")
         if self.others:
-            return sum(self.others, self.whole + float(self.exact) if self.floats else self.whole) / self.n
+            from statistics import mean as mean_of
+
+            return mean_of(self.elements())
         if self.floats:
             return float((self.whole + self.exact) / self.n)
         mean = Fraction(self.whole, self.n)
         return mean.numerator if mean.denominator == 1 else mean.numerator / mean.denominator
+
+    def elements(self) -> Iterator[Any]:
+        """As many elements as there are, of the same types, with the same sum."""
+        yield from self.others
+        if ints := self.n - self.floats - len(self.others):
+            yield self.whole
+            yield from [0] * (ints - 1)
+        if self.floats:
+            yield float(self.exact) if self.floats == 1 else self.exact  # a sum may be no float
+            yield from [0.0] * (self.floats - 1)
 
 
 class Ordered:

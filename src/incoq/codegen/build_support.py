@@ -82,7 +82,7 @@ def build_support(
     prelude = (*prelude_of("prelude.py"), *needed_classes(used), *(prelude_of("weak.py") if weak else ()))
     prelude += prelude_of("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in defined(prelude)}
-    support = Support(names)
+    support = Support(names, plan.computed_fields)
     renderer = EventRenderer(
         plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, reenters=reenters,
         batch=support.batch if batches else None, plain_sets=plain_sets,

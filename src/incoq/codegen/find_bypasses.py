@@ -182,11 +182,6 @@ class _Finder:
                 yield from (
                     f"class {node.name} defines {name}" for name in _names_defined(node) if name in _HOOKS
                 )
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if (
-                node.name in self.fields and node.decorator_list
-            ):
-                if isinstance(self.parents[node], ast.ClassDef):
-                    yield f"{node.name} is a decorated method, not a field"
             case ast.Assign(targets=targets, value=ast.Call(func=func)):
                 yield from self._descriptor_fields(node, targets, func)
             case ast.AnnAssign(target=target, value=ast.Call(func=func)):

@@ -24,6 +24,17 @@ class Support:
     """Names of the support code that generated code calls; see `prelude.py`."""
 
     names: Mapping[str, str]
+    computed: frozenset[str] = frozenset()  # fields that some class computes: who is asked is looked at
+
+    def field_of(self, owner: ast.expr, field: str) -> ast.expr:
+        """`owner.field` of an object that stores it."""
+        return ast.Attribute(self.storing(owner, field), field, ast.Load())
+
+    def storing(self, owner: ast.expr, field: str) -> ast.expr:
+        """What a field is read of."""
+        if field not in self.computed:
+            return owner
+        return ast.Call(name(self.names["storing"]), [owner, ast.Constant(field)], [])
 
     def __getattr__(self, wanted: str) -> str:
         return self.names[wanted]
@@ -177,6 +188,9 @@ class _Lower(ast.NodeTransformer):
                 return self._call(self.support.iterable, args[0])
             case ast.Name(id=expressions.FITS):
                 return self._call(self.support.fits, args[0])
+            case ast.Name(id="hasattr" | "getattr") if isinstance(node.args[1], ast.Constant):
+                owner = self.support.storing(args[0], str(node.args[1].value))
+                return ast.Call(node.func, [owner, *args[1:]], keywords)
             case ast.Name(id="hasattr" | "getattr" | "isinstance" | "type" | "callable"):
                 return ast.Call(node.func, args, keywords)
             case ast.Attribute(value=receiver, attr=attr):
@@ -187,6 +201,9 @@ class _Lower(ast.NodeTransformer):
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         value = self._plain(self.visit(node.value))
         return ast.FormattedValue(value, node.conversion, node.format_spec)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self.support.field_of(self.visit(node.value), node.attr)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice):

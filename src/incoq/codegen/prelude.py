@@ -380,7 +380,7 @@ class Dict(dict[Any, Any]):
             Dict.__setitem__(self, key, default)
         return self[key]
 
-    def update(self, *others: Any, **named: Any) -> None:
+    def update(self, /, *others: Any, **named: Any) -> None:
         if len(others) > 1:
             raise TypeError(f"update expected at most 1 argument, got {len(others)}")
         for other in others:
@@ -1300,7 +1300,9 @@ def changed(old: Any, new: Any) -> bool:
     """Is a new value another one? Equal values of another type are; so is another object."""
     if new is old:
         return False
-    return new.__class__ is not old.__class__ or new.__class__ not in PLAIN or new != old
+    if new.__class__ is not old.__class__ or new.__class__ not in PLAIN or new != old:
+        return True
+    return not new and repr(new) != repr(old)  # zeros have a sign
 
 
 UNSEEN = {"__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"}
@@ -1313,12 +1315,31 @@ def named(attribute: Any) -> Any:
     return attribute
 
 
+STORING: set[Any] = set()  # (class, field): looked at, and found to compute nothing
+
+
+def storing(v: Any, field: str) -> Any:
+    """What a field is read of which some class computes; for an object of that one, something without it."""
+    cls = v.__class__
+    if (cls, field) not in STORING:
+        if computes(cls, field):
+            check_fields(cls, field)
+            return MISSING
+        STORING.add((cls, field))
+    return v
+
+
+def computes(cls: Any, field: str) -> bool:
+    """Has a class something for the field that gives what it likes?"""
+    found = next((vars(base)[field] for base in cls.__mro__ if field in vars(base)), None)
+    is_slot = found.__class__ is MemberDescriptorType and found.__name__ == field
+    return hasattr(found.__class__, "__get__") and not is_slot
+
+
 def check_fields(cls: Any, *fields: str) -> None:
     """Refuse a class that computes a field which queries read."""
     for field in fields:
-        found = next((vars(base)[field] for base in cls.__mro__ if field in vars(base)), None)
-        is_slot = found.__class__ is MemberDescriptorType and found.__name__ == field
-        if hasattr(found.__class__, "__get__") and not is_slot:
+        if computes(cls, field):
             refuse("IQ206", f"queries read the field `{field}`, which the class {cls.__name__} computes")
 
 

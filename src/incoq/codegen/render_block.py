@@ -466,12 +466,12 @@ class _BlockRenderer:
                 return
             live = quote_expr(
                 "getattr(O, F, MISSING)",
-                O=receiver,
+                O=self.support.storing(receiver, clause.field),
                 F=ast.Constant(clause.field),
                 MISSING=self.support.MISSING,
             )
         else:
-            live = ast.Attribute(receiver, clause.field, ast.Load())
+            live = self.support.field_of(receiver, clause.field)
         if step.access is Access.FORWARD:
             local = self._fresh(target)
             if clause.watch:
@@ -683,7 +683,7 @@ class _BlockRenderer:
         for value, owner, field_name in self.owner.plan.invariant(join).told:
             if value in columns and value not in self.scope.bound:
                 local = self._fresh(value)
-                self.ops.append(Assign(local, ast.Attribute(self.scope.get(owner), field_name, ast.Load())))
+                self.ops.append(Assign(local, self.support.field_of(self.scope.get(owner), field_name)))
                 self.scope.bound[value] = name(local)
 
     def _keyed(self, variable: str) -> None:

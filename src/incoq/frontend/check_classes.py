@@ -2,7 +2,8 @@
 
 Refused: fields that a class computes, classes that intercept attribute access, classes whose objects
 cannot be keys, class attributes assigned on the class; in incremental mode also fields that something
-other than an assignment sets.
+other than an assignment sets. A field that one class computes and another one stores is looked at when a
+query reads it: of which of the two the objects are, the text does not tell.
 """
 
 from __future__ import annotations
@@ -54,6 +55,19 @@ def class_fields(program: Program) -> set[str]:
 Fault = tuple[frozenset[str] | None, CompileError]  # the fields that queries must not read, or all
 
 
+def computed_fields(program: Program, fields: Collection[str]) -> Iterator[tuple[str, bool, CompileError]]:
+    """The fields that a class computes, each with whether a class that has nothing to do with it stores one
+    of the same name, and the fault that it is otherwise."""
+    families = related(program)
+    assigned = {node: set(assigned_fields(node)) for _, node in program.classes()}
+    for module, node in program.classes():
+        defined = methods(node)
+        for field in sorted(defined.keys() & set(fields)):
+            stored = any(field in assigned[c] for c in assigned.keys() - families[node])
+            message = f"queries read the field `{field}`, which `{node.name}` computes"
+            yield field, stored, module.error("IQ206", message, defined[field])
+
+
 def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
     """What cannot be maintained, in the order of the text."""
     if not plan.queries:
@@ -71,6 +85,9 @@ def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
         yield from _check_class(module, node, fields, indexed, families[node], own)
         if own and "__eq__" not in methods(node):
             yield from _check_hash(module, node, own, changed)
+    for field, stored, error in computed_fields(program, fields):
+        if not stored or plan.mode == "incremental":  # where objects are read that concern no query
+            yield frozenset({field}), error
     for module in program.modules:
         yield from _check_class_assignments(module, fields)
         if indexed:
@@ -157,9 +174,6 @@ def _check_class(
             code = "IQ221" if method in ("__setattr__", "__delattr__") else "IQ206"
             message = f"the class `{node.name}` defines `{method}`"
             yield frozenset(fields), module.error(code, message, defined[method])
-    for field in sorted(fields & defined.keys()):
-        message = f"queries read the field `{field}`, which `{node.name}` computes"
-        yield frozenset({field}), module.error("IQ206", message, defined[field])
     decorator = dataclass(module, node)
     unhashable = "__eq__" in defined and "__hash__" not in defined and not assigns_hash(node)
     if decorator is not None and option(decorator, "eq") is not False and not unhashable:
@@ -281,4 +295,12 @@ def _is_class(node: ast.expr, classes: set[str]) -> bool:
     return False
 
 
-__all__ = ["Fault", "class_faults", "class_fields", "defines_equality", "doubtful_classes", "unconstrained"]
+__all__ = [
+    "Fault",
+    "class_faults",
+    "class_fields",
+    "computed_fields",
+    "defines_equality",
+    "doubtful_classes",
+    "unconstrained",
+]

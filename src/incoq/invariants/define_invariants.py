@@ -289,23 +289,23 @@ class Definer:
         clauses: tuple[Clause, ...] = (clause,)
         depth = 0
         name = self._index_name(clause_index, key, new)
+        bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
+        sets_only = len(by) == 1 and len(bound_by) == 1 and self.watches_content(head[0])
         if clause.relation.kind is Kind.DEMAND:
             identity: object = (self.query.name, "demand", key)
         elif clause.relation.kind in NESTED:
-            identity = (clause.relation, _shape(clause), key)
+            identity = (clause.relation, _shape(clause), key, sets_only)
         elif self.filtered:
             source = self._tag(clause.args[0])
             clauses = (Clause(source.relation, clause.args[:1]), clause)
             depth = self.graph.depth[clause.args[0]] + 1
             identity = (self.query.name, clause_index, key)
         else:
-            identity = (clause.relation, _shape(clause), key, self.watches_content(clause.args[-1]))
+            identity = (clause.relation, _shape(clause), key, sets_only)
         if identity not in self.shared:
             by_demand = index_of_demanded(self, clause_index, key)
             demanded = (self.query.clauses[0],) if by_demand is not None else ()
             clauses = (*clauses[:-1], *demanded, _joined(clauses[-1]))
-            bound_by = [c for c in self.query.clauses if head[0] in c.args and not c.watch]
-            sets_only = len(by) == 1 and len(bound_by) == 1 and self.watches_content(head[0])
             self.shared[identity] = self.make(
                 name, Store.INDEX, head, len(by), clauses, False, depth=depth, sets_only=sets_only,
                 blocks=demanded_blocks(self, clause_index, clauses, by_demand) if by_demand else None,

@@ -280,8 +280,11 @@ class _Flattener:
                     raise AssertionError("checked by the frontend")
                 source, live = self._read(argument)
                 variable = self._watch_field(source, str(node.args[1].value))
-                if truth and isinstance(node.func, ast.Name) and node.func.id == "getattr":
-                    self._watch_content(variable)
+                if isinstance(node.func, ast.Name) and node.func.id == "getattr":
+                    if truth:
+                        self._watch_content(variable)
+                    if variable in self.selectors.values():  # joined, so that the field is there
+                        return name(variable)
                 rest = [self._lower(a, False) for a in node.args[1:]]
                 return ast.Call(node.func, [live, *rest], [])
             case ast.Call(func=ast.Name(id="len"), args=[argument]) if selector_root(argument) is not None:

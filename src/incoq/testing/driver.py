@@ -217,8 +217,8 @@ def time_limit(seconds: float) -> Iterator[None]:
 class Shrinker:
     """Makes a failing program and its operations smaller while the same kind of failure remains."""
 
-    def __init__(self, mode: str, strategy: str, failure: Failure) -> None:
-        self.mode, self.strategy = mode, strategy
+    def __init__(self, mode: str, strategy: str, failure: Failure, every: int) -> None:
+        self.mode, self.strategy, self.every = mode, strategy, every
         self.failure = failure
         self.deadline = time.perf_counter() + SHRINK_SECONDS
 
@@ -228,7 +228,7 @@ class Shrinker:
             return False
         try:
             with time_limit(5):
-                Execution(made, self.mode, self.strategy).run(sequence)
+                Execution(made, self.mode, self.strategy, None, self.every).run(sequence)
         except Failure as failure:
             if failure.kind == self.failure.kind:
                 self.failure = failure
@@ -294,9 +294,13 @@ def shrink(
     settings: Settings,
 ) -> Found:
     """The failure in a smaller program with fewer operations."""
-    shrinker = Shrinker(mode, strategy, failure)
     if failure.step >= 0:
         sequence = sequence[: failure.step + 1]
+    # Comparing asks, which may mend what is wrong; but it shrinks best after each operation.
+    for every in dict.fromkeys((1, settings.every)):
+        shrinker = Shrinker(mode, strategy, failure, every)
+        if shrinker.fails(made, sequence):
+            break
     if shrinker.fails(made, sequence):
         sequence = shrinker.operations(made, sequence)
         made = shrinker.program(made, sequence)
