@@ -96,7 +96,7 @@ def main() -> int:
         pairs = [(celeb, group) for celeb in users[:20]]
         for pair in pairs:
             program.nyc_fans(*pair)
-        bare.TAG = set(users[:200])
+        bare.TAG = dict.fromkeys(users[:200])
         bare.ANSWERS = {pair: program.nyc_fans(*pair) for pair in pairs}
         untagged = users[1000:] * 2
         arguments: dict[str, tuple[Any, ...]] = {

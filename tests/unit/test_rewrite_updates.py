@@ -710,8 +710,8 @@ def in_place(text: str, guards: dict[str, tuple[str, ...]] | None = None) -> str
 
 def test_the_look_up_that_decides_stands_in_place_of_an_update_in_a_function() -> None:
     assert in_place("def g(o, x):\n    o.f = x  # new\n") == (
-        "def g(o, x):\n    try:\n        tagged = o in tag\n    except (TypeError, AttributeError):\n        tagged = False\n"
-        "    if tagged:\n        set_f(x, o)\n    else:\n        o.f = x  # new\n"
+        "def g(o, x):\n    try:\n        if o in tag:\n            set_f(x, o)\n        else:\n            o.f = x\n"
+        "    except (TypeError, AttributeError):\n        if is_key(o, tag):\n            raise\n        o.f = x  # new\n"
     )
 
 
@@ -733,9 +733,9 @@ def test_the_right_side_is_evaluated_once_before_the_look_up() -> None:
     ],
 )
 def test_an_update_that_cannot_have_lines_and_a_temporary_of_its_own_is_a_call(text: str) -> None:
-    assert "tagged" not in in_place(text)
+    assert "is_key" not in in_place(text)
     assert "set_f(x, o" in in_place(text)
 
 
 def test_many_look_ups_are_a_call() -> None:
-    assert "tagged" not in in_place("def g(o, x):\n    o.f = x\n", {"f": ("a", "b", "c", "d")})
+    assert "is_key" not in in_place("def g(o, x):\n    o.f = x\n", {"f": ("a", "b", "c", "d")})

@@ -368,3 +368,55 @@ def test_a_view_is_live_and_an_answer_is_not() -> None:
         show(set(view), answer)
     """
     same_both_ways(program)
+
+
+def test_what_an_update_in_place_raises_goes_on_and_is_raised_once() -> None:
+    same_both_ways(
+        """
+class O:
+    def __init__(self):
+        self.f = 0
+
+class Counting:
+    tried = 0
+
+    @property
+    def f(self):
+        return 1
+
+    @f.setter
+    def f(self, value):
+        Counting.tried += 1
+        raise AttributeError("never")
+
+class NoKey:
+    __hash__ = None
+
+class Late:
+    def __hash__(self):
+        return self.number
+
+@query
+def q(s):
+    return {o.f for o in s}
+
+def put(o, value):
+    o.f = value
+
+def main(show):
+    o = O()
+    s = Set([o])
+    show(q(s))
+    put(o, 2)
+    show(q(s))
+    for other in (Counting(), 3, None, NoKey(), Late()):
+        try:
+            put(other, 4)
+        except (TypeError, AttributeError) as error:
+            show(type(error).__name__, Counting.tried)
+        else:
+            show(other.f)
+    show(q(s))
+""",
+        modes=("filtered",),
+    )

@@ -87,6 +87,7 @@ def rewrite_module(
         support.names["named"] if support.setters else None,
         routes={kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
         changers=support.changers,
+        is_key=support.names["is_key"],
     )  # fmt: skip
     try:
         in_place = "inlining" not in without and not binds_anywhere(module.tree, CAUGHT_IN_PLACE)

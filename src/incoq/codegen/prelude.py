@@ -813,6 +813,14 @@ def watchable(v: Any) -> bool:
 HASHABLE = {int, float, str, bytes, bool, type(None)}  # classes of which every value can be a key
 
 
+def is_key(v: Any, *tags: Any) -> bool:
+    """Can tags be asked for an object? If so, an update of it raised what it raised by itself."""
+    try:
+        return any(v in tag for tag in tags) or True
+    except (TypeError, AttributeError):
+        return False
+
+
 def has_hash(v: Any) -> bool:
     """Can an updated object be a key? One that never can is none of a query's; one that only lacks a field
     which its hash reads would be missed by indices."""

@@ -64,6 +64,7 @@ class UpdateNames:
     named: str | None = None  # refuses a computed name by which an object's dict is reached
     routes: Mapping[str, str] = field(default_factory=dict)  # builtin class -> what its methods are called of
     changers: Mapping[str, str] = field(default_factory=dict)  # setters of objects that are known to matter
+    is_key: str = "is_key"  # tells whether tags can be asked for an object
 
     def __post_init__(self) -> None:
         classes = (self.set_class, self.list_class, self.dict_class)

@@ -108,9 +108,6 @@ class _Rewriter:
     replaced: Mapping[ast.AST, str]
     guards: Mapping[str, tuple[str, ...]]
     fixed_sets: Collection[str]
-    marks: list[str] = field(
-        default_factory=list
-    )  # the temporary of the look-ups in place, once it has a name
 
     def edits(self, root: ast.AST) -> list[Edit]:
         """The edits within a node, a parent's before its children's."""
@@ -438,26 +435,24 @@ class _Rewriter:
         return self._statements(self.source.start(stmt), self.source.end(stmt), [*stmts, *new.deletion()])
 
     def _set_in_place(self, target: ast.Attribute, value: ast.expr) -> list[ast.stmt]:
-        """A receiver that cannot be a key is in no tag set; what then happens to it is up to Python."""
+        """`if o in tag: change_f(x, o)`, and else the assignment itself, without a call.
+
+        A receiver that cannot be a key is in no tag set; what then happens to it is up to Python. A flag
+        would cost as much as the look-up, so all stands in the `try`: what the update raised goes on."""
         obj = verbatim(self._object(target))
         tags = self.guards[self.scopes.attribute(target)]
         tests: list[ast.expr] = [ast.Compare(obj, [ast.In()], [verbatim(tag)]) for tag in tags]
-        if not self.marks:
-            self.marks.append(self.names.fresh("tagged"))
-        (tagged,) = self.marks
         guard = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
-        no = [_assignment(verbatim(tagged), ast.Constant(False))]
-        plain = ast.Attribute(obj, target.attr, ast.Store())
+        plain = _assignment(ast.Attribute(obj, target.attr, ast.Store()), value)
+        asked = ast.Call(verbatim(self.names.is_key), [obj, *map(verbatim, tags)], [])
         change = self._set(target, value)
         if (changer := self.names.changers.get(self.scopes.attribute(target))) is not None:
             change = ast.Expr(ast.Call(verbatim(changer), [value, obj], []))
+        unknown = [ast.If(asked, [ast.Raise()], []), plain]
+        caught = verbatim(f"({', '.join(CAUGHT_IN_PLACE)})")
         return [
-            ast.Try(
-                [_assignment(verbatim(tagged), guard)],
-                [ast.ExceptHandler(verbatim(f"({', '.join(CAUGHT_IN_PLACE)})"), None, no)], [], [],
-            ),
-            ast.If(verbatim(tagged), [change], [_assignment(plain, value)]),
-        ]  # fmt: skip
+            ast.Try([ast.If(guard, [change], [plain])], [ast.ExceptHandler(caught, None, unknown)], [], [])
+        ]
 
     def _del(self, target: ast.Attribute) -> ast.stmt:
         obj = verbatim(self._object(target))
