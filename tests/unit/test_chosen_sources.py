@@ -53,11 +53,12 @@ MAINTAINED = [
     ("x.v", "len(getattr(x, 'p', ())) > 1"),
     ("x.v", "2 in getattr(x, 'p', ())"),
     ("x.v", "getattr(x, 'p', ())"),
+    ("x.v", "bool(x.p or x.q)"),
+    ("bool(x.p)", "bool(x.p) == bool(x.q) or x.c"),
 ]
 REFUSED = [
     ("str(x.p if x.c else x.q)", "True"),
     ("f'{x.p or x.q}'", "True"),
-    ("x.v", "bool(x.p or x.q)"),
     ("x.v", "x.v not in (x.p, x.q)[0]"),
     ("x.v", "len((x.p, x.q)[0]) > 1"),
     ("max(x.p if x.c else x.q, default=0)", "True"),

@@ -260,3 +260,34 @@ def main(show):
     c.u.add(3)
     show(a.all(), c.all(), B().points())
 """)
+
+
+def test_equal_elements_of_a_bag_are_compared_and_those_of_a_set_are_one() -> None:
+    same_both_ways("""
+class O:
+    def __init__(self, v):
+        self.v = v
+
+@query
+def greatest(s):
+    return max((x.v for x in s), default=-1)
+
+@query
+def least(s):
+    return min({x.v for x in s}, default=-1)
+
+def main(show):
+    a, b = O(None), O(None)
+    s = Set([a, b])
+    for q in (greatest, least):
+        try:
+            show(q(s))
+        except TypeError as error:
+            show(str(error))
+    a.v, b.v = 1, 2
+    show(greatest(s), least(s))
+    a.v = 2
+    show(greatest(s), least(s))
+    s.clear()
+    show(greatest(s), least(s))
+""")

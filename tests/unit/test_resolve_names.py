@@ -269,3 +269,33 @@ def main(show):
     s.add(9)
     show(set(view), set(other))
 """)
+
+
+@pytest.mark.parametrize(
+    "rebinding",
+    [
+        "put = setattr\ndef apply(m, **kw):\n    for k in kw: put(m, k, kw[k])\napply(config, LIMIT=15)",
+        "list(map(setattr, [config], ['LIM' + 'IT'], [15]))",
+        "from functools import partial\npartial(setattr, config)('LIM' + 'IT', 15)",
+    ],
+)
+def test_a_constant_that_is_set_by_a_function_under_another_name_is_none(
+    tmp_path: Path, rebinding: str
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "config.py").write_text("LIMIT = 10\n")
+    (source / "app.py").write_text(f"""
+import config
+from incoq import Set, query
+
+@query
+def q(s):
+    return {{x for x in s if x > config.LIMIT}}
+
+s = Set([1, 11, 21])
+print(sorted(q(s)))
+{rebinding}
+print(sorted(q(s)))
+""")
+    assert printed_both_ways(source) == "[11, 21]\n[21]\n"

@@ -210,19 +210,31 @@ class Ordered:
 NOTHING: Any = object()
 
 
-class Min(Ordered):
-    """The smallest element. Add and delete O(log n); empty: the default, or an error."""
+class Extreme(Ordered):
+    """The first element, or what is given for none. Of a `bag`, elements that are equal are compared too."""
 
-    def __init__(self, default: Any = NOTHING) -> None:
+    def __init__(self, default: Any = NOTHING, bag: bool = False) -> None:
         super().__init__()
-        self.default = default
+        self.default, self.bag = default, bag
+
+    def best(self, choose: Any) -> Any:
+        if not self.sortable:
+            return choose(self.counts)
+        found = self.first()
+        if self.bag and len(self.counts) == 1 and self.counts[found] > 1:
+            return choose((found, found))  # raises where elements have no order
+        return found
+
+
+class Min(Extreme):
+    """The smallest element. Add and delete O(log n); empty: the default, or an error."""
 
     def value(self) -> Any:
         if not self.counts:
             if self.default is NOTHING:
                 raise ValueError("min() arg is an empty sequence")
             return self.default
-        return self.first() if self.sortable else min(self.counts)
+        return self.best(min)
 
 
 class Greater:
@@ -237,12 +249,8 @@ class Greater:
         return bool(other.x < self.x)
 
 
-class Max(Ordered):
+class Max(Extreme):
     """The largest element. Add and delete O(log n); empty: the default, or an error."""
-
-    def __init__(self, default: Any = NOTHING) -> None:
-        super().__init__()
-        self.default = default
 
     def entry(self, x: Any) -> Any:
         return Greater(x)
@@ -255,7 +263,7 @@ class Max(Ordered):
             if self.default is NOTHING:
                 raise ValueError("max() arg is an empty sequence")
             return self.default
-        return self.first() if self.sortable else max(self.counts)
+        return self.best(max)
 
 
 class Smallest(Ordered):

@@ -13,6 +13,7 @@ from incoq.codegen.quote import commented, quote, quote_expr
 from incoq.codegen.render_block import Renderer
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Block, Invariant, Plan, Store
+from incoq.ir.objects import Aggregate
 from incoq.ir.relational import (
     CONTENT,
     MEMBER,
@@ -239,12 +240,19 @@ class Maintenance:
                 return quote_expr("0" if form is Form.NUMBER else "{}")
             made = ast.Call(
                 name(self.support.names[CLASSES[query.aggregate.kind]]),
-                [a.node for a in query.aggregate.arguments], [],
+                [a.node for a in query.aggregate.arguments], _bag(query.aggregate),
             )  # fmt: skip
             if query.aggregate.distinct and query.aggregate.kind not in IDEMPOTENT:
                 made = ast.Call(name(self.support.Distinct), [made], [])
             return made
         return quote_expr("{}" if result.counted else "set()")
+
+
+def _bag(aggregate: Aggregate) -> list[ast.keyword]:
+    """What tells an aggregate that does not count its elements that they are those of a bag."""
+    if aggregate.distinct or aggregate.kind not in ("min", "max"):
+        return []
+    return [ast.keyword("bag", ast.Constant(True))]
 
 
 def _is_fallible(query: RelationalQuery) -> bool:

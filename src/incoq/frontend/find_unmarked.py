@@ -125,6 +125,8 @@ def _lasting(owners: Sequence[Function]) -> dict[str, bool]:
                     known[identifier] = False
                 case ast.ExceptHandler(name=str(identifier)) | ast.MatchAs(name=str(identifier)):
                     known[identifier] = False
+                case ast.MatchStar(name=str(identifier)) | ast.MatchMapping(rest=str(identifier)):
+                    known[identifier] = False
                 case ast.FunctionDef(name=identifier) | ast.ClassDef(name=identifier) if node is not owner:
                     known[identifier] = False
                 case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):

@@ -243,3 +243,5 @@ def _bound_by(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
             yield identifier, "value", node
         case ast.MatchAs(name=str(identifier)) | ast.MatchStar(name=str(identifier)):
             yield identifier, "value", node
+        case ast.MatchMapping(rest=str(identifier)):
+            yield identifier, "value", node

@@ -66,10 +66,15 @@ def _rebound(nodes: Iterator[ast.AST]) -> frozenset[str] | None:
     """The names that something may assign as an attribute, of a module perhaps; None where that is any."""
     found: set[str] = set()
     listed: set[ast.AST] = set()
-    for node in nodes:
-        if _may_rebind(node):
+    called: set[ast.AST] = set()
+    for node in nodes:  # a call comes before its function
+        if _may_rebind(node) or (_sets_attributes(node) and node not in called):
             return None
         match node:
+            case ast.Call(func=func):
+                called.add(func)
+            case ast.keyword(arg=str(argument)):
+                found.add(argument)  # `vars(config).update(LIMIT=5)`
             case ast.Assign(
                 targets=[ast.Name(id="__all__")], value=ast.List(elts=items) | ast.Tuple(elts=items)
             ):
@@ -83,6 +88,11 @@ def _rebound(nodes: Iterator[ast.AST]) -> frozenset[str] | None:
     return frozenset(found)
 
 
+def _sets_attributes(node: ast.AST) -> bool:
+    """Is it a function that sets any attribute, which under another name it would set unseen?"""
+    return isinstance(node, ast.Name) and node.id in ("setattr", "delattr")
+
+
 def _may_rebind(node: ast.AST) -> bool:
     """May a part of the program bind a global that its text does not show?"""
     match node:
@@ -94,7 +104,9 @@ def _may_rebind(node: ast.AST) -> bool:
             return any(alias.name.split(".")[0] in ("importlib", "builtins") for alias in names)
         case ast.ImportFrom(module=str(source)):
             return source.split(".")[0] in ("importlib", "builtins")
-        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[receiver, attribute, *_]):
-            computed = not isinstance(attribute, ast.Constant)
-            return computed and not (isinstance(receiver, ast.Name) and receiver.id == "self")
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=args):
+            named = len(args) > 1 and isinstance(args[1], ast.Constant)
+            return not named and not (args and isinstance(args[0], ast.Name) and args[0].id == "self")
+        case ast.Call(func=ast.Name(id="vars"), args=[receiver]) | ast.Attribute(receiver, "__dict__"):
+            return not (isinstance(receiver, ast.Name) and receiver.id in ("self", "cls"))
     return False

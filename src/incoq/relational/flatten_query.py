@@ -287,6 +287,8 @@ class _Flattener:
                         return name(variable)
                 rest = [self._lower(a, False) for a in node.args[1:]]
                 return ast.Call(node.func, [live, *rest], [])
+            case ast.Call(func=ast.Name(id="bool"), args=[argument], keywords=[]):
+                return ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), self._lower(argument, True)))
             case ast.Call(func=ast.Name(id="len"), args=[argument]) if selector_root(argument) is not None:
                 variable, live = self._read(argument)
                 self._watch_content(variable)
