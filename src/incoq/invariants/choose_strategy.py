@@ -34,10 +34,17 @@ def choose_strategy(
     tags, joins = definer().define(), define_joins(definer(), stages)
     for relation in _relations(tags):
         by_tags, by_joins = _dearest(query, tags, relation), _dearest(query, joins, relation)
-        if by_joins.rank > by_tags.rank:
+        if _measure(query, by_joins) > _measure(query, by_tags):
             update = f"an update of {relation} would cost O({by_joins}) by joins, not O({by_tags})"
             return Choice(query.name, "tags", update), None
     return Choice(query.name, "join", "no update costs more than by tags, and no whole set is tagged"), stages
+
+
+def _measure(query: RelationalQuery, cost: Cost) -> tuple[tuple[int, int, int], int]:
+    """What costs are compared by: where the sizes are alike, by how often a whole global set is gone through,
+    which holds more than any part of it that an index gives."""
+    whole = {f"#member{{{variable}}}" for variable in query.fixed}
+    return cost.rank, sum(factor.text in whole for factor in cost.factors)
 
 
 def _relations(invariants: list[Invariant]) -> list[Relation]:
