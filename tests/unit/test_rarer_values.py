@@ -291,3 +291,126 @@ def main(show):
     s.clear()
     show(greatest(s), least(s))
 """)
+
+
+def test_a_query_that_only_asks_for_the_size_or_truth_of_a_set_is_maintained() -> None:
+    same_both_ways("""
+n, m = Set([1, 2, 3]), Set()
+
+class O:
+    pass
+
+@query
+def size(x):
+    return len(x)
+
+@query
+def empty(x):
+    return not x
+
+@query
+def both():
+    return len(n) + len(m)
+
+@query
+def chosen(o):
+    return len(o.s) if o.v else len(o.l)
+
+def main(show):
+    o = O()
+    o.s, o.l, o.v = Set(), [], 1
+    show(size(n), empty(m), both(), chosen(o))
+    n.add(7)
+    m.add(1)
+    o.s.add(3)
+    show(size(n), empty(m), both(), chosen(o))
+    n.discard(1)
+    m.clear()
+    o.v = 0
+    o.l.append(1)
+    show(size(n), empty(m), both(), chosen(o))
+""")
+
+
+def test_parts_of_values_are_fields_whatever_other_classes_compute() -> None:
+    same_both_ways(
+        """
+from datetime import date
+from enum import Enum
+from typing import NamedTuple
+
+class Pos(NamedTuple):
+    x: int
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+class Storing:
+    def __init__(self):
+        self.x = self.year = self.value = 1
+
+class Computing:
+    def x(self): return 1
+    @property
+    def year(self): return 2
+    @property
+    def value(self): return 2
+
+@query
+def xs(s):
+    return {p.x for p in s if p.x > 0}
+
+@query
+def years(s):
+    return {p.year for p in s}
+
+@query
+def values(s):
+    return {p.value for p in s}
+
+def main(show):
+    s, d, e = Set([Pos(0), Pos(2), Storing()]), Set([date(2020, 1, 1)]), Set([Color.RED])
+    show(xs(s), years(d), values(e))
+    s.add(Pos(3))
+    d.add(date(2021, 1, 1))
+    e.add(Color.BLUE)
+    show(xs(s), years(d), values(e))
+""",
+        modes=("filtered",),
+    )
+
+
+METHODS = """
+from incoq import Set, query
+
+class A:
+    def __init__(self):
+        self.s = Set([1, 2])
+
+    @query
+    def points(self, n):
+        return sum(x for x in self.s if x >= n)
+
+    @query
+    def all(self):
+        return {(n, self.points(n)) for n in self.s}
+"""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Base = A\nclass D(Base):\n    def points(self, n): return -1",
+        "class D(A):\n    points = lambda self, n: -1",
+        "class D(A):\n    if True:\n        def points(self, n): return -1",
+        "class D(type('B', (A,), {})): pass",
+        "a = A()\na.points = lambda n: -1",
+        "A.points = lambda self, n: -1",
+        "setattr(A, 'points', lambda self, n: -1)",
+    ],
+)
+def test_a_query_method_that_may_be_overridden_is_not_called_by_another_query(other: str) -> None:
+    with pytest.raises(incoq.CompileError) as refused:
+        incoq.compile_source(f"{METHODS}\n{other}\n")
+    assert refused.value.code == "IQ202"

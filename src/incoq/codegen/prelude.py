@@ -1114,9 +1114,12 @@ def truth(v: Any) -> Any:
     return v
 
 
+VALUES = {"datetime", "decimal", "fractions", "uuid", "ipaddress", "enum", "zoneinfo"}
+
+
 def is_value_class(cls: type) -> bool:
     """Immutable classes of the standard library, enumerations and frozen dataclasses."""
-    if cls.__module__ in ("datetime", "decimal", "fractions", "uuid", "ipaddress", "enum", "zoneinfo"):
+    if cls.__module__ in VALUES:
         return True
     if any(base.__module__ == "enum" for base in cls.__mro__):
         return True
@@ -1338,10 +1341,14 @@ def storing(v: Any, field: str) -> Any:
 
 
 def computes(cls: Any, field: str) -> bool:
-    """Has a class something for the field that gives what it likes?"""
-    found = next((vars(base)[field] for base in cls.__mro__ if field in vars(base)), None)
-    is_slot = found.__class__ is MemberDescriptorType and found.__name__ == field
-    return hasattr(found.__class__, "__get__") and not is_slot
+    """Has a class something for the field that gives what it likes? The parts of values never change."""
+    for base in cls.__mro__:
+        if field in vars(base):
+            found = vars(base)[field]
+            is_slot = found.__class__ is MemberDescriptorType and found.__name__ == field
+            is_part = base.__module__ in VALUES or found.__class__.__name__ == "_tuplegetter"
+            return hasattr(found.__class__, "__get__") and not is_slot and not is_part
+    return False
 
 
 def check_fields(cls: Any, *fields: str) -> None:

@@ -14,6 +14,7 @@ from incoq.invariants.index_demanded import holds_demanded
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Store
 from incoq.ir.relational import (
+    CONTENT,
     ITEM,
     MEMBER,
     SUBSCRIPT,
@@ -227,9 +228,8 @@ class DemandRenderer(NestedRenderer):
     def adoption(self) -> None:
         """Incremental mode keeps indices over all sets that a query may reach: a set is entered when it
         first becomes a field's value, an element or a parameter. Until then its changes concern nobody."""
-        if self.plan.mode != "incremental" or not (
-            self.plan.dependents(MEMBER) or self.plan.dependents(ITEM)
-        ):
+        watched = (MEMBER, ITEM, CONTENT)
+        if self.plan.mode != "incremental" or not any(map(self.plan.dependents, watched)):
             return
         indices = [d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX]
         entries = [d for d in self.plan.dependents(ITEM) if d[0].store is Store.INDEX]

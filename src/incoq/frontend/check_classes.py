@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from incoq.errors import CompileError, Notice
 from incoq.frontend.class_bodies import (
+    PLAIN_BASES,
     assigned_fields,
     assigns_hash,
     class_attributes,
@@ -35,10 +36,6 @@ from incoq.ir.relational import Kind
 
 _BY_IDENTITY = "let its objects be compared by identity, or read their fields outside of queries"
 _EQUALITY = ("__eq__", "__ne__")
-_PLAIN_BASES = frozenset(
-    {"object", "Set", "set", "list", "dict", "tuple", "frozenset", "Generic", "Protocol", "ABC"}
-    | {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "NamedTuple", "Exception"}
-)
 _INTERCEPTS = frozenset({"__setattr__", "__delattr__", "__getattr__", "__getattribute__"})
 
 
@@ -97,7 +94,7 @@ def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
 def doubtful_classes(program: Program, fields: Collection[str]) -> dict[ast.ClassDef, tuple[str, ...]]:
     """The classes that only the run shows whole, each with fields that queries read: it may compute one."""
     found: dict[ast.ClassDef, tuple[str, ...]] = {}
-    known = {node.name for _, node in program.classes()} | _PLAIN_BASES
+    known = {node.name for _, node in program.classes()} | PLAIN_BASES
     for module, node in program.classes():
         bases = all(last_name(base) in known for base in node.bases) and not node.keywords
         decorated = len(node.decorator_list) > (dataclass(module, node) is not None)

@@ -11,6 +11,10 @@ _VALUES = frozenset(
     {"str", "int", "float", "complex", "bytes", "tuple", "frozenset", "Fraction", "Decimal"}
     | {"date", "datetime", "time", "timedelta", "UUID", "Path", "PurePath", "PosixPath", "UserString"}
 )
+PLAIN_BASES = frozenset(
+    {"object", "Set", "set", "list", "dict", "tuple", "frozenset", "Generic", "Protocol", "ABC"}
+    | {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "NamedTuple", "Exception"}
+)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -48,6 +52,48 @@ def _reached(node: ast.ClassDef, edges: dict[ast.ClassDef, list[ast.ClassDef]]) 
             found.add(other)
             stack += edges[other]
     return found
+
+
+def sole_method(program: Program, module: Module, inside: ast.expr, name: str) -> ast.stmt | None:
+    """What `self.name` means in a method of the class around an expression; None where it may be another
+    thing: an override, in a class with a base of whatever kind too, or what is assigned later."""
+    around = [
+        node
+        for home, node in program.classes()
+        if home is module and node.lineno <= inside.lineno <= (node.end_lineno or node.lineno)
+    ]
+    if not around or any(_may_set(node, name) for m in program.modules for node in ast.walk(m.tree)):
+        return None
+    families = related(program)
+    kin = {c for heir in families[max(around, key=lambda c: c.lineno)] for c in families[heir]}
+    known = {node.name for _, node in program.classes()} | PLAIN_BASES
+    kin |= {c for _, c in program.classes() if not all(last_name(base) in known for base in c.bases)}
+    found = [s for c in kin for s in statements(c) if name in _bound(s)]
+    return found[0] if len(found) == 1 else None
+
+
+def _may_set(node: ast.AST, name: str) -> bool:
+    """May it give an object or a class an attribute of that name?"""
+    match node:
+        case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()):
+            return attr == name
+        case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=attr), *_]):
+            return bool(attr == name)
+        case ast.Call(func=ast.Name(id="type"), args=[_, _, *_]):
+            return True
+    return False
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a class gives a meaning, but for those inside its functions."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return {alias.asname or alias.name for alias in aliases}
+        case ast.If() | ast.Try() | ast.With():
+            return set()  # its statements are asked one by one
+    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def last_name(node: ast.expr) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
-from incoq.frontend.class_bodies import related
+from incoq.frontend.class_bodies import sole_method
 from incoq.frontend.find_unmarked import KEEP, comprehension_of, faults, why_not
 from incoq.frontend.find_unmarked import unmarked as find_unmarked
 from incoq.frontend.program import Module, Program
@@ -218,27 +218,9 @@ class _Finder:
                 if isinstance(binding.node, ast.ImportFrom):
                     return self._imported(module, binding.node, identifier)
             case ast.Attribute(value=ast.Name(id="self"), attr=attr):
-                found = [
-                    inner
-                    for owner in self._kin(module, func)
-                    for inner in owner.body
-                    if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and inner.name == attr
-                ]  # an override would make it another query
-                return found[0] if len(found) == 1 and found[0] in self.methods.get(attr, []) else None
+                found = sole_method(self.program, module, func, attr)
+                return next((m for m in self.methods.get(attr, ()) if m is found), None)
         return None
-
-    def _kin(self, module: Module, node: ast.expr) -> set[ast.ClassDef]:
-        """The classes of which the object may be that a method of the class around `node` is called of, and
-        what they inherit from."""
-        around = [
-            owner
-            for home, owner in self.program.classes()
-            if home is module and owner.lineno <= node.lineno <= (owner.end_lineno or owner.lineno)
-        ]
-        if not around:
-            return set()
-        families = related(self.program)
-        return {c for heir in families[max(around, key=lambda c: c.lineno)] for c in families[heir]}
 
     def _imported(self, module: Module, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
         home = self.program.imported(module, node)
