@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from incoq.testing.random_queries import FIELDS, HELPERS, SECOND_GLOBAL, QueryMaker, QuerySpec
+from incoq.testing.random_queries import FIELDS, HELPERS, SECOND_GLOBAL, VALUES, QueryMaker, QuerySpec
 from incoq.testing.update_forms import (
     BATCH_UPDATES,
     FIELD_UPDATES,
@@ -86,6 +86,9 @@ class Maker(QueryMaker):
             self.made.append(self.lively_query(f"q{index}"))
         if self.counting:
             self.made.append(self.counting_query(f"q{len(self.made)}"))
+        if self.all and self.seed >= VALUES and self.rng.random() < 0.3:
+            alone = rng.random() < 0.4  # where no other query watches what it reads
+            self.made = [self.value_query("q0")] if alone else [*self.made, self.value_query("q9")]
         class_lines: list[str] = []
         if self.all and rng.random() < 0.1:
             class_lines.append(f"{rng.choice(self.fields)} = {rng.choice((0, 1, None))}")

@@ -21,6 +21,7 @@ FIELDS = ("a", "b", "c", "d")
 SECOND_GLOBAL = 50_000_000  # programs of earlier seeds stay as they were
 COUNTING = 70_000_000  # seeds from here on count in global relations
 CHOOSING = 90_000_000  # and these look into sets that a condition chooses
+VALUES = 98_000_000  # and these have queries that are one expression
 
 HELPERS = """\
 def odd(x):
@@ -268,6 +269,23 @@ class QueryMaker:
         wrap = "len({%s})" if rng.random() < 0.3 else "{%s}"
         kinds = tuple(rng.choice(("set", "obj")) for _ in params)
         return QuerySpec(name, params, kinds, result, tuple(clauses), wrap, (), "", False, False)
+
+    def value_query(self, name: str) -> QuerySpec:
+        """A query that is no comprehension: sizes, truths and choices."""
+        self.forms.add("query: an expression")
+        params, kinds = ("p0", "p1"), (self.rng.choice(("set", "obj")), "obj")
+        scope = dict(zip(params, kinds, strict=True))
+        one, two = (self.selector(scope, "set", source=True) for _ in range(2))
+        n = self.selector(scope, "int")
+        result = self.rng.choice(
+            (
+                f"len({one})", f"not {one}", f"bool({one})", f"len({one}) + len({two})",
+                f"len({one} or {two})", f"len({one}) if {n} == 1 else {n}", f"1 if {one} else 2",
+                f"p1 in {one}", f"{n} not in {one} or not {two}",
+                f"len(getattr(p1, {self.field('set')!r}, ()))",
+            )
+        )  # fmt: skip
+        return QuerySpec(name, params, kinds, result, (), "%s", (), "", False, False)
 
     def clauses(self, scope: dict[str, str], count: int, prefix: str) -> tuple[list[str], dict[str, str]]:
         """Clauses over a scope, which grows; the first binds."""
