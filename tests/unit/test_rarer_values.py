@@ -414,3 +414,22 @@ def test_a_query_method_that_may_be_overridden_is_not_called_by_another_query(ot
     with pytest.raises(incoq.CompileError) as refused:
         incoq.compile_source(f"{METHODS}\n{other}\n")
     assert refused.value.code == "IQ202"
+
+
+def test_a_dict_made_of_keys_is_the_programs_own() -> None:
+    same_both_ways("""
+@query
+def large(d):
+    return {k for k, v in d.items() if v > 1}
+
+def main(show):
+    d = dict.fromkeys("ab", 3)
+    show(large(d))
+    d["a"] = 0
+    show(large(d))
+    make = dict.fromkeys
+    e = make([1, 2], 5)
+    show(large(e))
+    e[3] = 9
+    show(large(e))
+""")

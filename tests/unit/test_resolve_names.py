@@ -299,3 +299,31 @@ print(sorted(q(s)))
 print(sorted(q(s)))
 """)
     assert printed_both_ways(source) == "[11, 21]\n[21]\n"
+
+
+RULES = """
+from incoq import Set, query
+
+class O:
+    def __init__(self, v):
+        self.v = v
+
+@query
+def large(s):
+    return {x for x in s if x.v > 1}
+
+def shown(s):
+    return len(large(s)), sorted(x.v for x in large(s))
+"""
+
+
+@pytest.mark.parametrize("how", ["rules.large = fake", "setattr(rules, 'large', fake)"])
+def test_a_query_to_which_another_module_assigns_is_asked_by_its_name(tmp_path: Path, how: str) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "rules.py").write_text(RULES)
+    (source / "app.py").write_text(
+        f"import rules\nfake = lambda s: set(s)\ns = rules.Set([rules.O(1), rules.O(2)])\n"
+        f"print(rules.shown(s))\n{how}\nprint(rules.shown(s))\n"
+    )
+    assert printed_both_ways(source) == "(1, [2])\n(2, [1, 2])\n"

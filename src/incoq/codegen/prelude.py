@@ -16,7 +16,7 @@ from typing import Any
 WAYS_OUT = {  # what to do about a fault that only the run shows
     "IQ301": "hold the elements in a Set, a list or a tuple",
     "IQ302": "for a substring test write `str(x).find(y) >= 0`",
-    "IQ303": "give its class a `__hash__`, or use `@dataclass(eq=False)`",
+    "IQ303": "give its class a `__hash__` or `@dataclass(eq=False)`; make a container the program's own: `dict(d)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
     "IQ308": "neither update nor ask in operators and finalizers; let threads take turns by a lock",
@@ -617,6 +617,8 @@ class Routes:
 
     def __getattr__(self, name: str) -> Any:
         plainly, maintained, seen = getattr(self.plain, name), getattr(self.seen, name), self.seen
+        if getattr(maintained, "__self__", None) is seen:
+            return maintained  # `dict.fromkeys`: of the class, not of a dict
 
         def method(*args: Any, **named: Any) -> Any:
             own = bool(args) and isinstance(args[0], seen)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from incoq.frontend.program import Module, Program
 
@@ -22,6 +23,23 @@ def resolve_names(program: Program) -> None:
     rebound = _rebound(node for module in program.modules for node in nodes[id(module)])
     for module in program.modules:
         module.rebound = rebound
+        for node in nodes[id(module)]:
+            _note_assignment(module, node)
+
+
+def _note_assignment(module: Module, node: ast.AST) -> None:
+    """A function of a module to which something else is assigned, as tests do, is not bound once."""
+    match node:
+        case ast.Attribute(ast.Name(id=imported), identifier, ast.Store() | ast.Del()):
+            home = module.imports.get(imported)
+        case ast.Call(ast.Name(id="setattr"), [ast.Name(id=imported), ast.Constant(str(identifier)), *_]):
+            home = module.imports.get(imported)
+        case ast.Subscript(ast.Call(ast.Name(id="globals")), ast.Constant(str(identifier)), ast.Store()):
+            home = module
+        case _:
+            return
+    if home is not None and identifier in home.bindings:
+        home.bindings[identifier] = replace(home.bindings[identifier], once=False)
 
 
 def _follow_imports(program: Program, nodes: dict[int, list[ast.AST]]) -> None:
