@@ -103,7 +103,7 @@ CODES: dict[str, tuple[str, str]] = {
     ),
     "IQ303": (
         "a value that cannot be a dict key reached a place where it must be one",
-        "give its class a `__hash__` or `@dataclass(eq=False)`; make a container the program's own: `dict(d)`",
+        "give its class a `__hash__`, or `@dataclass(eq=False)`; copy what other code made: `dict(d)`",
     ),
     "IQ304": (
         "a live view was iterated across an update that changed it",

@@ -16,7 +16,7 @@ from typing import Any
 WAYS_OUT = {  # what to do about a fault that only the run shows
     "IQ301": "hold the elements in a Set, a list or a tuple",
     "IQ302": "for a substring test write `str(x).find(y) >= 0`",
-    "IQ303": "give its class a `__hash__` or `@dataclass(eq=False)`; make a container the program's own: `dict(d)`",
+    "IQ303": "give its class a `__hash__`, or `@dataclass(eq=False)`; copy what other code made: `dict(d)`",
     "IQ304": "call the query itself for an answer of your own",
     "IQ306": "compile the code that removes together with the program",
     "IQ308": "neither update nor ask in operators and finalizers; let threads take turns by a lock",
