@@ -10,6 +10,13 @@ from collections.abc import Iterable
 _BUILTINS = frozenset(dir(builtins))
 
 
+def mangled(name: str, owner: str | None) -> str:
+    """What a name means in a class: `__x` in class C is `_C__x`."""
+    stem = (owner or "").lstrip("_")
+    private = name.startswith("__") and not name.endswith("__")
+    return f"_{stem}{name}" if private and stem else name
+
+
 class NameSupply:
     """Gives `prefix`, or `prefix_2`, `prefix_3`, ... when that is taken; the same input, the same names."""
 

@@ -260,3 +260,72 @@ def test_a_field_that_classes_compute_is_refused_in_incremental_mode() -> None:
     with pytest.raises(CompileError, match="computes") as refused:
         compile_source(SHELVES.replace("HOW", "def title(self): return 1"), mode="incremental")
     assert refused.value.code == "IQ206"
+
+
+def test_private_fields_of_a_class_are_maintained() -> None:
+    same_both_ways(
+        """
+class Box:
+    __least = 0
+
+    def __init__(self):
+        self.__items = Set()
+
+    def put(self, x):
+        self.__items.add(x)
+
+    def limit(self, n):
+        self.__least = n
+
+    def replace(self):
+        self.__items = Set([7])
+
+    @query
+    def large(self):
+        return {x for x in self.__items if x > self.__least}
+
+    @query
+    def count(self):
+        return len(self.__items)
+
+class Other:
+    def __init__(self):
+        self.__items = [1]
+
+def main(show):
+    box, other = Box(), Other()
+    show(box.large(), box.count())
+    box.put(5)
+    box.put(1)
+    show(box.large(), box.count())
+    box.limit(2)
+    show(box.large())
+    box.replace()
+    show(box.large(), box.count())
+    box._Box__least = 9
+    show(box.large())
+""",
+        modes=("filtered",),
+    )
+
+
+def test_private_fields_of_objects_that_are_equal_by_value_are_refused() -> None:
+    with pytest.raises(CompileError) as refused:
+        compile_source("""
+from incoq import query
+
+class A:
+    def __init__(self, v):
+        self.__v = v
+
+    def __eq__(self, other):
+        return self.__v == other.__v
+
+    def __hash__(self):
+        return 1
+
+    @query
+    def q(self, s):
+        return {x.__v for x in s}
+""")
+    assert refused.value.code == "IQ205"

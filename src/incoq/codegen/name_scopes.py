@@ -12,6 +12,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from incoq.names import mangled
+
 Place = tuple[int, int]
 _SIMPLE_BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom, ast.Expr)
 
@@ -91,9 +93,7 @@ class Scopes:
 
     def attribute(self, node: ast.Attribute) -> str:
         """The attribute that is meant, private names mangled: `self.__x` in class C is `_C__x`."""
-        owner = (self._of[node].class_name or "").lstrip("_")
-        private = node.attr.startswith("__") and not node.attr.endswith("__")
-        return f"_{owner}{node.attr}" if private and owner else node.attr
+        return mangled(node.attr, self._of[node].class_name)
 
     def _collect(self, tree: ast.Module) -> None:
         stack: list[tuple[ast.AST, Scope, Place | None]] = [(tree, self.module, None)]

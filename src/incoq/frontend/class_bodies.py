@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from incoq.frontend.program import Module, Program
+from incoq.names import mangled
 
 _VALUES = frozenset(
     {"str", "int", "float", "complex", "bytes", "tuple", "frozenset", "Fraction", "Decimal"}
@@ -57,19 +58,26 @@ def _reached(node: ast.ClassDef, edges: dict[ast.ClassDef, list[ast.ClassDef]]) 
 def sole_method(program: Program, module: Module, inside: ast.expr, name: str) -> ast.stmt | None:
     """What `self.name` means in a method of the class around an expression; None where it may be another
     thing: an override, in a class with a base of whatever kind too, or what is assigned later."""
-    around = [
-        node
-        for home, node in program.classes()
-        if home is module and node.lineno <= inside.lineno <= (node.end_lineno or node.lineno)
-    ]
-    if not around or any(_may_set(node, name) for m in program.modules for node in ast.walk(m.tree)):
+    owner = class_around(module, inside)
+    if owner is None or any(_may_set(node, name) for m in program.modules for node in ast.walk(m.tree)):
         return None
     families = related(program)
-    kin = {c for heir in families[max(around, key=lambda c: c.lineno)] for c in families[heir]}
+    kin = {c for heir in families[owner] for c in families[heir]}
     known = {node.name for _, node in program.classes()} | PLAIN_BASES
     kin |= {c for _, c in program.classes() if not all(last_name(base) in known for base in c.bases)}
     found = [s for c in kin for s in statements(c) if name in _bound(s)]
     return found[0] if len(found) == 1 else None
+
+
+def class_around(module: Module, inside: ast.expr) -> ast.ClassDef | None:
+    """The innermost class in whose text an expression stands."""
+    around = [
+        node
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+        if node.lineno <= inside.lineno <= (node.end_lineno or node.lineno)
+    ]
+    return max(around, key=lambda c: c.lineno, default=None)
 
 
 def _may_set(node: ast.AST, name: str) -> bool:
@@ -116,15 +124,16 @@ def methods(node: ast.ClassDef) -> dict[str, ast.AST]:
     for statement in statements(node):
         match statement:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found[name] = statement
+                found[mangled(name, node.name)] = statement
             case ast.Assign(targets=targets):
                 for target in targets:
                     if (
                         isinstance(target, ast.Name)
                         and target.id.startswith("__")
+                        and target.id.endswith("__")
                         and target.id != "__hash__"
                     ):
-                        found[target.id] = statement
+                        found[mangled(target.id, node.name)] = statement
     return found
 
 
@@ -145,13 +154,13 @@ def class_attributes(node: ast.ClassDef) -> set[str]:
                 found.add(identifier)
             case ast.Assign(targets=targets):
                 found |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return {name for name in found if not name.startswith("__")}
+    return {mangled(name, node.name) for name in found if not (name.startswith("__") and name.endswith("__"))}
 
 
 def class_values(node: ast.ClassDef) -> set[str]:
     """Class attributes that hold a value."""
     bare = {
-        s.target.id
+        mangled(s.target.id, node.name)
         for s in statements(node)
         if isinstance(s, ast.AnnAssign) and s.value is None and isinstance(s.target, ast.Name)
     }
@@ -183,7 +192,7 @@ def fields_of_self(node: ast.ClassDef) -> set[str]:
             match inner:
                 case ast.Attribute(value=ast.Name(id=receiver), attr=attr, ctx=ast.Store()):
                     if receiver in own or method.name == "__new__":
-                        found.add(attr)
+                        found.add(mangled(attr, node.name))
     return found
 
 

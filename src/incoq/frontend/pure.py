@@ -13,8 +13,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from incoq.frontend.class_bodies import class_around
 from incoq.frontend.program import Module
 from incoq.ir.expressions import clone, substitute
+from incoq.names import mangled
 
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
 # that a mutable collection or an object with hidden state is refused at run time.
@@ -207,6 +209,8 @@ class _Walk(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if node.attr.startswith("__") and (owner := class_around(self.module, node)) is not None:
+            node.attr = mangled(node.attr, owner.name)
         if node.attr.startswith("__"):
             self.refuse("IQ202", f"`{node.attr}` is not a field that can be maintained", node)
         match node.value:
