@@ -14,6 +14,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from incoq.spark.joins import JoinClause, Joins
 from incoq.spark.relations import LOOKED_UP
 from incoq.spark.texts import condition, identity, key
@@ -44,7 +47,7 @@ class Tags:
             if found is not None:
                 self.known[variable] = found
             else:
-                self.wide[variable] = demand.select(key(f.col(columns[variable])).alias("v")).distinct()
+                self.wide[variable] = demand.select(key(f.col(columns[variable])).alias("v"))
         pending = [c for c in self.joins.clauses if self._fits(c)]
         while ready := [c for c in pending if self._is_ready(c)]:
             clause = min(ready, key=lambda c: (c.args[1] not in self._tested(), c.kind != "field"))
@@ -95,9 +98,9 @@ class Tags:
         both = frame.select(f.lit("o").alias("w"), f.concat(f.lit("s"), "o").alias("v")).union(
             frame.select(f.lit("x"), key(f.col("x")))
         )
-        rows = both.distinct().limit(2 * LOOKED_UP + 1).collect()
+        rows = both.distinct().limit(2 * LOOKED_UP + 1).toArrow()
         if len(rows) <= 2 * LOOKED_UP:
-            sides = {side: {v for w, v in rows if w == side} for side in ("o", "x")}
+            sides = {w: set(rows.filter(pc.equal(rows["w"], w))["v"].to_pylist()) for w in ("o", "x")}
             for variable, found in zip(clause.args, sides.values(), strict=True):
                 self.known[variable] = found & self.known.get(variable, found)
                 self.wide.pop(variable, None)
@@ -105,7 +108,7 @@ class Tags:
         else:
             self.seen[clause] = self._size(source), math.inf
             if target not in self.known:
-                self.wide.setdefault(target, frame.select(key(f.col("x")).alias("v")).distinct())
+                self.wide.setdefault(target, frame.select(key(f.col("x")).alias("v")))
 
     def _size(self, variable: str) -> float:
         """How many values a tag has; of a wide one, no number."""
@@ -129,7 +132,7 @@ class Tags:
     def _frame(self, values: list[str]) -> Any:
         from pyspark.sql import functions as f
 
-        return f.broadcast(self.anew.spark.createDataFrame([(v,) for v in values], "v string"))
+        return f.broadcast(self.anew.spark.createDataFrame(pa.table({"v": pa.array(values, pa.string())})))
 
     def _values(self, column: Any) -> set[str] | None:
         from pyspark.sql import functions as f
