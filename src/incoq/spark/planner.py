@@ -4,7 +4,7 @@ An engine pays for each change that concerns it, and for each fact that newly de
 (`reach` samples how many); the joins pay for what all demand reaches, however little of it changed. Both are
 estimated in seconds. The constants are a beginning: JOB, PER_ROW and JOINS are what `dev.py spark-bench`
 measured on two idle cores (0.11 to 0.15 s, 10 to 12 µs, 3.7 to 4.4 s; the tables of docs/spark.md), those for
-facts and answers are of `--beginnings`. What they stand for is measured again in each batch of a pipeline
+facts and answers are rounded up from `--beginnings` on a busy machine. What they stand for is measured again in each batch of a pipeline
 (`Measures`), so that after a few batches the estimates speak of this data on this machine.
 """
 
@@ -21,7 +21,7 @@ ROADS = ("auto", "engines", "joins")
 JOB = 0.15  # seconds of a batch that changes nothing
 PER_ROW = 12e-6  # of reading one event and writing its row
 JOINS = 4.0  # of joins over nothing
-PER_FACT, PER_ANSWER = 3e-6, 8e-6  # for what they reach, and what they answer
+PER_FACT, PER_ANSWER = 6e-6, 8e-6  # for what they reach, and what they answer
 ANSWERS = 4.0  # of a combination, where nothing is known of the answers
 MARGIN = 0.8  # the joins must be cheaper by this: taking them leaves the engines behind
 _WEIGHT = 0.5  # of what was measured last
