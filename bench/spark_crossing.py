@@ -42,8 +42,13 @@ class Cell:
     @property
     def cheaper(self) -> str:
         """The road that is plainly cheaper; empty where they are as good as each other."""
-        used = {"engines": self.engines[1], "joins": self.joins[1]}
-        return min(used, key=used.__getitem__) if max(used.values()) > PLAIN * min(used.values()) else ""
+        return plainly_cheaper(self.engines, self.joins)
+
+
+def plainly_cheaper(engines: tuple[float, float], joins: tuple[float, float]) -> str:
+    """Of two roads with their wall and CPU seconds; empty where they are as good as each other."""
+    used = {"engines": engines[1], "joins": joins[1]}
+    return min(used, key=used.__getitem__) if max(used.values()) > PLAIN * min(used.values()) else ""
 
 
 class Watched:

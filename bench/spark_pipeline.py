@@ -273,12 +273,22 @@ def main() -> int:
         "--crossing", metavar="SIZES", nargs="?", const="1000,50000,200000",
         help="instead, measure both roads with batches of these sizes: where they cross",
     )  # fmt: skip
+    parser.add_argument(
+        "--beginnings", metavar="PAIRSxSIZE,...", nargs="?", const="",
+        help="instead, measure both roads where there are no engines yet, for so many pairs of such sets",
+    )  # fmt: skip
+    parser.add_argument("--partitions", type=int, default=2, help="of the demand, with --beginnings")
     chosen = parser.parse_args()
     scales, pairs = ([int(v) for v in text.split(",")] for text in (chosen.scales, chosen.pairs))
     if chosen.crossing:
         from bench import spark_crossing
 
         return spark_crossing.measure(pairs, [int(v) for v in chosen.crossing.split(",")], chosen.json)
+    if chosen.beginnings is not None:
+        from bench import spark_beginnings
+
+        cases = chosen.beginnings or spark_beginnings.DEFAULT
+        return spark_beginnings.measure(cases, chosen.partitions, chosen.json)
     figures: list[dict[str, Any]] = []
 
     def show(runs: list[Run], what: str, size: int | None, found: list[dict[str, float]]) -> None:

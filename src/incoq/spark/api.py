@@ -48,7 +48,8 @@ def create(
         declared = read_mapping(Path(mapping), deployment) if mapping is not None else None
         if declared is not None:
             place.write_text("mapping.json", json.dumps(declared.source))
-        pipeline = Pipeline(place, runner(spark), joins=by_joins(spark, place), road=road)
+        at_once = spark.sparkContext.defaultParallelism
+        pipeline = Pipeline(place, runner(spark), joins=by_joins(spark, place), road=road, at_once=at_once)
         count = partitions or spark.sparkContext.defaultParallelism
         if tables is None:
             pipeline.init(count)
@@ -68,6 +69,7 @@ def opened(store: Path | str, spark: Any, watch: Any = None, **options: Any) -> 
     place = Store(store)
     place.manifest()
     with place.locked():
+        options = {"at_once": spark.sparkContext.defaultParallelism} | options
         yield Pipeline(place, runner(spark), watch or _unwatched, joins=by_joins(spark, place), **options)
 
 

@@ -112,7 +112,10 @@ def bootstrap(
             mapped = _mapped(place, mapping, deployment)
             find_tables(folder, deployment, mapped)  # say what is wrong before Spark starts
             with _session(f"incoq bootstrap {program.name}", master) as running:
-                pipeline = Pipeline(place, runner(running), joins=by_joins(running, place), road=road)
+                at_once = running.sparkContext.defaultParallelism
+                pipeline = Pipeline(
+                    place, runner(running), joins=by_joins(running, place), road=road, at_once=at_once
+                )
                 manifest = pipeline.begin(
                     partial(write_tables, running, folder, deployment, mapped),
                     partitions or parallelism(master),
@@ -258,7 +261,10 @@ def _pipeline(store: Path, master: str, name: str, road: str = "auto") -> Iterat
         from incoq.spark.recompute import by_joins
 
         with _session(name, master) as running:
-            yield Pipeline(place, runner(running), _Show(), joins=by_joins(running, place), road=road)
+            at_once = running.sparkContext.defaultParallelism
+            yield Pipeline(
+                place, runner(running), _Show(), joins=by_joins(running, place), road=road, at_once=at_once
+            )
 
 
 @contextmanager

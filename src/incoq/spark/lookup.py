@@ -22,6 +22,7 @@ from incoq.spark.hosting import DEMAND, Row
 from incoq.spark.store import Entry, read_sealed, sealed_text
 
 INDEX = "index.json"
+TRIPLES = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 
 
 def write_index(base: Path) -> int:
@@ -173,6 +174,18 @@ class Lookup:
         if owners is not None and changes is not None:
             changes = _of(changes, owners)
         return [(relation, o, k, x, True) for (o, k), x in _overlaid(table, changes).items()]
+
+    def table(self, relation: str, owners: list[str]) -> Any:
+        """The same as a table (o, k, x): what the log does not speak of stays in Arrow."""
+        table, changes = self.base.rows(relation, owners), _log(self.log, relation)
+        plain = TRIPLES.empty_table() if table is None else table.select(TRIPLES.names).cast(TRIPLES)
+        changes = _of(changes, owners) if changes is not None else None
+        if changes is None or not len(changes):
+            return plain
+        told = pc.is_in(plain["o"], value_set=pc.unique(changes["o"]))
+        laid = _overlaid(plain.filter(told), changes)
+        columns = [[o for o, _ in laid], [k for _, k in laid], list(laid.values())]
+        return pa.concat_tables([plain.filter(pc.invert(told)), pa.table(columns, schema=TRIPLES)])
 
     def changed(self, relation: str, low: str | None, high: str | None) -> bool:
         """Does the log say anything of a range of owners?"""

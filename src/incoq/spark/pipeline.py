@@ -80,8 +80,10 @@ class Pipeline:
         compact_every: int = COMPACT_EVERY,
         joins: Joins | None = None,
         road: str = "auto",
+        at_once: int | None = None,  # how many tasks run at once; as many as this machine has cores
     ) -> None:
-        self.roads = Roads(store, self._advance, snapshot_every, joins, road)
+        at_once = at_once or os.cpu_count() or 1
+        self.roads = Roads(store, self._advance, snapshot_every, joins, road, at_once)
         self.compact_every = compact_every
         self.store, self.run, self.watch, self.step = store, run, watch, step
         self.deployment = store.deployment()
@@ -130,9 +132,10 @@ class Pipeline:
         self.step("log written")
         changed = self._write_rejected(changed, batch, source)
         applied: Applied | None = None
-        cost = self.roads.estimate(manifest, batch)
         if batch.rows:
             changed = replace(changed, log=(*manifest.log, entry))
+        cost = self.roads.estimate(manifest, batch, changed)
+        if batch.rows:
             name = f"batch {number}: apply {source}"
             changed, applied = self.roads.take(manifest, changed, name, batch, cost)
         self.step("applied")

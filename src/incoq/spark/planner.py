@@ -1,11 +1,12 @@
 """Which road a batch takes: the engines that are kept, or everything anew by joins of DataFrames.
 
-An engine pays for each change that concerns it, and for each combination that is newly demanded; the joins
-pay for what demand reaches, however little of it changed. Both are estimated in seconds. The constants are
-a beginning: JOB, PER_ROW and JOINS are what `dev.py spark-bench` measured on two idle cores (0.11 to 0.15 s,
-10 to 12 µs, 3.7 to 4.4 s; the tables of docs/spark.md), the others are rounded up from single runs. What they
-stand for is measured again in each batch of a pipeline (`Measures`), so that after a few batches the
-estimates speak of this data on this machine; `dev.py spark-bench --crossing` prints both side by side.
+An engine pays for each change that concerns it, and for each fact that newly demanded combinations reach
+(`reach` samples how many); the joins pay for what all demand reaches, however little of it changed. Both are
+estimated in seconds. The constants are a beginning: JOB, PER_ROW and JOINS are what `dev.py spark-bench`
+measured on two idle cores (0.11 to 0.15 s, 10 to 12 µs, 3.7 to 4.4 s; the tables of docs/spark.md), those for
+facts and answers are rounded up from `--beginnings` on a busy machine. What they stand for is measured again
+in each batch of a pipeline (`Measures`), so that after a few batches the estimates speak of this data on
+this machine.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from incoq.spark.reach import Reach
 from incoq.spark.worker import Outcome
 
 ROADS = ("auto", "engines", "joins")
 JOB = 0.15  # seconds of a batch that changes nothing
 PER_ROW = 12e-6  # of reading one event and writing its row
 JOINS = 4.0  # of joins over nothing
-PER_FACT, PER_ANSWER = 8e-6, 10e-6  # for what they reach, and what they answer
+PER_FACT, PER_ANSWER = 6e-6, 8e-6  # for what they reach, and what they answer
+ANSWERS = 4.0  # of a combination, where nothing is known of the answers
 MARGIN = 0.8  # the joins must be cheaper by this: taking them leaves the engines behind
 _WEIGHT = 0.5  # of what was measured last
 _TASK, _MANY = 0.02, 10_000  # seconds of a task with no change; as many changes weigh as much as all before
+_MEANT = 20_000  # facts: loading fewer says nothing about one
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Measures:
     share: float = 1.0  # of the rows of a batch, how many concern a partition (one may concern several)
     change: float = 25e-6  # seconds for one of them
     demand: float = 3e-3  # seconds to begin to maintain one combination
+    load: float = 10e-6  # seconds for a fact that a partition loads, its part in the answers included
     facts: float = 0.0  # what the engines have loaded
     demanded: float = 0.0
     answers: float = 0.0
@@ -47,9 +52,10 @@ class Measures:
     def as_json(self) -> dict[str, float]:
         return asdict(self)
 
-    def after_engines(self, rows: int, outcomes: Sequence[Outcome]) -> Measures:
-        """What a batch that the engines applied teaches."""
+    def after_engines(self, rows: int, outcomes: Sequence[Outcome], seconds: float = 0.0) -> Measures:
+        """What a batch that the engines applied teaches; more partitions than cores wait for each other."""
         routed, slowest = sum(o.routed for o in outcomes), max((o.seconds for o in outcomes), default=0.0)
+        slowest = max(slowest, seconds - JOB)
         found = replace(
             self,
             facts=float(sum(o.loaded for o in outcomes)),
@@ -59,8 +65,9 @@ class Measures:
             waited=0.0,
         )
         if any(o.built for o in outcomes):
-            built = found.demanded
-            return replace(found, demand=slowest / built) if built else found
+            built, most = found.demanded, max(outcomes, key=lambda o: o.loaded)
+            load = most.seconds / most.loaded if most.loaded >= _MEANT else self.load
+            return replace(found, demand=slowest / built, load=load) if built else found
         if rows and not any(o.replayed for o in outcomes):
             found = replace(found, share=_mixed(self.share, routed / rows))
             if routed:
@@ -72,10 +79,17 @@ class Measures:
         """What a batch that the joins answered teaches."""
         behind = self.behind if self.behind < 0 else self.behind + rows
         ratio = _mixed(self.joins, self.joins * seconds / max(cost.joins, 1e-9))
+        demanded = self.demanded + new
         return replace(
-            self, joins=ratio, behind=behind, answers=max(0.0, self.answers + grown),
-            demanded=self.demanded + new, waited=self.waited + max(0.0, cost.joins - cost.once_there),
-        )  # fmt: skip
+            self,
+            joins=ratio,
+            behind=behind,
+            answers=max(0.0, self.answers + grown),
+            demanded=demanded,
+            demand=cost.build / demanded if demanded > 0 else self.demand,
+            facts=cost.facts,
+            waited=self.waited + max(0.0, cost.joins - cost.once_there),
+        )
 
 
 def _mixed(before: float, now: float, weight: float = _WEIGHT) -> float:
@@ -89,6 +103,8 @@ class Estimate:
     engines: float
     joins: float
     once_there: float = 0.0  # by the engines, if they were not behind
+    build: float = 0.0  # to build engines for all that is demanded then
+    facts: float = 0.0  # that is reached then
 
     @property
     def road(self) -> str:
@@ -98,18 +114,26 @@ class Estimate:
         return {"engines": round(self.engines, 3), "joins": round(self.joins, 3)}
 
 
-def estimate(measures: Measures, rows: int, new: int) -> Estimate:
-    """What a batch of so many rows would take, of which `new` begin demand.
+def estimate(measures: Measures, rows: int, new: int, reach: Reach | None = None) -> Estimate:
+    """What a batch of so many rows would take, of which `new` begin demand, which reaches so much.
 
     To bring the engines back costs once, and saves in every batch after it: so what they would have saved
     in the batches since they were left is taken off, and joins are not taken for ever.
     """
+    if reach is None:  # as much as those before
+        each = measures.facts / measures.demanded if measures.demanded else 0.0
+        reach, begin = Reach(new * each, new * each), new * measures.demand
+    else:
+        begin = reach.loaded * measures.load
     per_row = PER_ROW + measures.share * measures.change
-    once_there = JOB + rows * per_row + new * measures.demand
-    back = measures.demanded * measures.demand
-    if measures.behind >= 0:  # what they missed is replayed, or loaded anew where that is less
-        back = min(measures.behind * per_row, back)
+    once_there = JOB + rows * per_row + begin
+    build = measures.demanded * measures.demand
+    # What they missed is replayed, or loaded anew where that is less.
+    back = build if measures.behind < 0 else min(measures.behind * per_row, build)
     engines = once_there + max(0.0, back - measures.waited)
-    reached = measures.facts + new * (measures.facts / measures.demanded if measures.demanded else 0.0)
-    joins = JOINS + reached * PER_FACT + measures.answers * PER_ANSWER
-    return Estimate(engines, JOB + rows * PER_ROW + joins * measures.joins, once_there)
+    facts = measures.facts + reach.total
+    answers = measures.answers if measures.answers else ANSWERS * measures.demanded
+    answers += new * (answers / measures.demanded if measures.demanded else ANSWERS)
+    joins = JOINS + facts * PER_FACT + answers * PER_ANSWER
+    seconds = JOB + rows * PER_ROW + joins * measures.joins
+    return Estimate(engines, seconds, once_there, build + begin, facts)

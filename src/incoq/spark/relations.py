@@ -16,12 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
-from incoq.spark.lookup import Lookup, log_of
+from incoq.spark.lookup import TRIPLES, Lookup, log_of
 from incoq.spark.store import Manifest, Store
 from incoq.spark.values import as_key, from_text
 
 SCHEMA = "o string, k string, x string"
-_ROWS = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 LOOKED_UP = 50_000  # owners; more of them are found by a scan
 
 
@@ -59,12 +58,10 @@ class Relations:
         def look_up(tables: Iterator[Any]) -> Iterator[Any]:
             for table in tables:
                 for number in table.column(0).to_pylist():
-                    lookup = Lookup(place, base, log)
-                    found = lookup.rows(relation, wanted[number * size : (number + 1) * size])
-                    columns = [[row[n] for row in found] for n in (1, 2, 3)]
-                    yield pa.RecordBatch.from_arrays(
-                        [pa.array(c, pa.string()) for c in columns], schema=_ROWS
+                    found = Lookup(place, base, log).table(
+                        relation, wanted[number * size : (number + 1) * size]
                     )
+                    yield from found.to_batches()
 
         return self.spark.range(0, slices, 1, slices).mapInArrow(look_up, SCHEMA)
 
@@ -117,7 +114,7 @@ def _last_rows(log: Sequence[Path], relation: str) -> Any:
     if not found:
         return None
     columns = [[o for o, _ in found], [k for _, k in found], *map(list, zip(*found.values(), strict=True))]
-    schema = pa.schema([*_ROWS, ("p", pa.bool_())])
+    schema = pa.schema([*TRIPLES, ("p", pa.bool_())])
     return pa.table(columns, schema=schema)
 
 

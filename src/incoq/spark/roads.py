@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from incoq.spark.events import Batch
 from incoq.spark.hosting import DEMAND
 from incoq.spark.lookup import Lookup
-from incoq.spark.planner import ROADS, Estimate, Measures, estimate
+from incoq.spark.planner import JOINS, ROADS, Estimate, Measures, estimate
+from incoq.spark.reach import Reach, reach_of
 from incoq.spark.store import Entry, Manifest, NoJoins, Store, StoreError, with_total
-from incoq.spark.worker import Outcome
+from incoq.spark.worker import Outcome, partition_of
 
 # Writes how the answers of a manifest differ from those of one before to a place; None before: from none.
 # Gives the files, how many rows they have, and by how many the answers grew.
@@ -34,20 +35,56 @@ class Roads:
     """Takes one of the roads for each batch."""
 
     def __init__(
-        self, store: Store, advance: Advance, snapshot_every: int, joins: Joins | None, told: str
+        self,
+        store: Store,
+        advance: Advance,
+        snapshot_every: int,
+        joins: Joins | None,
+        told: str,
+        at_once: int,
     ) -> None:
         if told not in ROADS:
             raise StoreError(f"a road is {', '.join(ROADS)}; not {told}")
         if told == "joins" and joins is None:
             raise StoreError("joins need a Spark session")
         self.store, self.advance, self.snapshot_every = store, advance, snapshot_every
-        self.joins, self.told = joins, told
+        self.joins, self.told, self.at_once = joins, told, at_once
         self.no_joins = ""  # why the joins cannot be taken
+        self.are_built = False  # did engines work for this object? those of a session before are gone
 
-    def estimate(self, manifest: Manifest, batch: Batch) -> Estimate:
-        """What a batch would take."""
-        new = sum(row[0].startswith(DEMAND) and row[4] for row in batch.rows)
-        return estimate(Measures.of(manifest.measures), len(batch.rows), new)
+    def estimate(self, manifest: Manifest, batch: Batch, changed: Manifest) -> Estimate:
+        """What a batch would take that leads from one manifest to another."""
+        new: dict[str, list[str]] = {}
+        for relation, owner, _, _, begins in batch.rows:
+            if begins and relation.startswith(DEMAND):
+                new.setdefault(relation.removeprefix(DEMAND), []).append(owner)
+        measures = Measures.of(manifest.measures)
+        if not self.are_built:
+            measures = replace(measures, behind=-1.0)
+        reach = self.reach(changed, new) if new else None
+        return estimate(measures, len(batch.rows), sum(map(len, new.values())), reach)
+
+    def reach(self, manifest: Manifest, demand: Mapping[str, Sequence[str]]) -> Reach | None:
+        """What some demand reaches; None where all that there is could not make the joins cheaper."""
+        most = self.bound(manifest).loaded * Measures.of(manifest.measures).load
+        if self.joins is None or self.told != "auto" or most < JOINS:
+            return None
+        deployment = self.store.deployment()
+        hidden = {q.name: [text for _, text in q.hidden] for q in deployment.queries}
+        lookup = Lookup(self.store.path, manifest.base, manifest.log)
+        parts: dict[int, dict[str, list[str]]] = {}
+        for query, combinations in demand.items():
+            for params in combinations:
+                part = parts.setdefault(partition_of(params, manifest.partitions), {})
+                part.setdefault(query, []).append(params)
+        fullest = max(parts.values(), key=lambda part: sum(map(len, part.values())), default={})
+        total, most = (reach_of(deployment.joins, lookup, some, hidden) for some in (demand, fullest))
+        return Reach(total, most * max(1.0, len(parts) / self.at_once))
+
+    def bound(self, manifest: Manifest) -> Reach:
+        """As if all that there is were reached, in every partition."""
+        rows = manifest.base.rows + sum(entry.rows for entry in manifest.log)
+        return Reach(rows, rows * max(1.0, manifest.partitions / self.at_once))
 
     def take(
         self, before: Manifest, changed: Manifest, name: str, batch: Batch, cost: Estimate
@@ -59,12 +96,14 @@ class Roads:
 
     def begin(self, manifest: Manifest, queries: Sequence[str]) -> tuple[Manifest, Applied]:
         """Answer the demand of a new base."""
-        demanded = (
-            len(Lookup(self.store.path, manifest.base, ()).demand(queries)) if manifest.base.rows else 0
-        )
-        measures = Measures(demanded=float(demanded), facts=float(demanded), behind=-1.0)
-        cost, started = estimate(measures, 0, 0), time.perf_counter()
-        manifest = replace(manifest, measures=measures.as_json())
+        demand: dict[str, list[str]] = {}
+        if manifest.base.rows:
+            for query, params in Lookup(self.store.path, manifest.base, ()).demand(queries):
+                demand.setdefault(query, []).append(params)
+        demanded = sum(map(len, demand.values()))
+        reach = self.reach(manifest, demand) or self.bound(manifest)
+        cost, started = estimate(Measures(), 0, demanded, reach), time.perf_counter()
+        manifest = replace(manifest, measures=Measures(demanded=float(demanded), behind=-1.0).as_json())
         applied = self._taken(None, manifest, "bootstrap: answer the demand", cost, True)
         return self._learned(manifest, Batch(), applied, cost, time.perf_counter() - started), applied
 
@@ -86,6 +125,7 @@ class Roads:
         last = changed.snapshot.batch if changed.snapshot is not None else 0
         snapshot = changed.batch // self.snapshot_every > last // self.snapshot_every
         outcomes = self.advance(changed, name, from_scratch, snapshot)
+        self.are_built = True
         changes, grown = sum(o.changes for o in outcomes), sum(o.grown for o in outcomes)
         return Applied(feed_entry(changed, outcomes), tuple(outcomes), changes, grown, "engines")
 
@@ -101,7 +141,7 @@ class Roads:
     ) -> Manifest:
         measures, rows = Measures.of(changed.measures), len(batch.rows)
         if applied.road == "engines":
-            measures = measures.after_engines(rows, applied.outcomes)
+            measures = measures.after_engines(rows, applied.outcomes, seconds)
         else:
             new = sum((1 if row[4] else -1) for row in batch.rows if row[0].startswith(DEMAND))
             measures = measures.after_joins(rows, seconds, cost, applied.grown, new)

@@ -5,16 +5,21 @@
     field_loc of these u, where it is 'NYC' -> fewer u; then both members again, of these u only
 
 Tags are values, not combinations, so that what is read here grows with the data that demand reaches and
-not with how often it is combined. A tag of more values than are looked up is none: the joins do without.
+not with how often it is combined. A tag of more values than are looked up stays a DataFrame (*wide*): where a
+condition looks at what a field of it is, the relation is scanned for it, and mostly leaves a tag that is not.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from incoq.spark.joins import JoinClause, Joins
 from incoq.spark.relations import LOOKED_UP
-from incoq.spark.texts import condition, key
+from incoq.spark.texts import condition, identity, key
 
 if TYPE_CHECKING:
     from incoq.spark.recompute import Recomputation
@@ -26,18 +31,23 @@ class Tags:
     def __init__(self, anew: Recomputation, joins: Joins, tuples: set[str]) -> None:
         self.anew, self.joins = anew, joins
         self.known: dict[str, set[str]] = {}
+        self.wide: dict[str, Any] = {}  # those of too many values, each a DataFrame of v
         self.frames: dict[JoinClause, Any] = {}
-        self.seen: dict[JoinClause, tuple[int, int]] = {}  # how many values the tags had when it was read
+        self.seen: dict[JoinClause, tuple[float, float]] = {}  # how many owners and values were read
         self.tuples = set(tuples)
 
     def cut(
         self, demand: Any, columns: dict[str, str], values: list[list[str]] | None
     ) -> dict[JoinClause, Any]:
         """The clauses over base relations, each with what of its relation can matter: (o, x)."""
+        from pyspark.sql import functions as f
+
         for number, variable in enumerate(self.joins.demand):
             found = set(values[number]) if values else self._values(demand.select(columns[variable]))
             if found is not None:
                 self.known[variable] = found
+            else:
+                self.wide[variable] = demand.select(key(f.col(columns[variable])).alias("v"))
         pending = [c for c in self.joins.clauses if self._fits(c)]
         while ready := [c for c in pending if self._is_ready(c)]:
             clause = min(ready, key=lambda c: (c.args[1] not in self._tested(), c.kind != "field"))
@@ -50,7 +60,9 @@ class Tags:
         return clause.kind in ("field", "member") and not clause.watch and is_plain
 
     def _is_ready(self, clause: JoinClause) -> bool:
-        source = clause.args[0]
+        source, target = clause.args
+        if source in self.wide and clause.kind == "field" and target in self._tested():
+            return True
         return source in self.known and not (clause.kind == "member" and source in self.tuples)
 
     def _tested(self) -> set[str]:
@@ -63,7 +75,9 @@ class Tags:
 
         source, target = clause.args
         relations = self.anew.relations
-        owners = [text[1:] for text in self.known[source] if text[0] == "s"]
+        owners = None
+        if source in self.known:
+            owners = [text[1:] for text in self.known[source] if text[0] == "s"]
         if clause.kind == "member":
             frame = relations.members(owners).where("x is not null").select("o", "x")
             may_be_tuple = relations.may_hold_tuples("member", "k")
@@ -72,6 +86,9 @@ class Tags:
             may_be_tuple = relations.may_hold_tuples(clause.relation, "x")
         if may_be_tuple:
             self.tuples.add(target)
+        if owners is None:
+            ids = self.wide[source].select(identity(f.col("v")).alias("id"))
+            frame = frame.join(ids, frame["o"] == f.col("id"), "left_semi")
         for text, names in self.joins.tests:
             test = condition(text, {target: f.col("x")}) if names == (target,) else None
             frame = frame.where(test) if test is not None else frame
@@ -81,28 +98,33 @@ class Tags:
         both = frame.select(f.lit("o").alias("w"), f.concat(f.lit("s"), "o").alias("v")).union(
             frame.select(f.lit("x"), key(f.col("x")))
         )
-        rows = both.distinct().limit(2 * LOOKED_UP + 1).collect()
+        rows = both.distinct().limit(2 * LOOKED_UP + 1).toArrow()
         if len(rows) <= 2 * LOOKED_UP:
-            self.known[source] = self.known[source] & {v for w, v in rows if w == "o"}
-            found = {v for w, v in rows if w == "x"}
-            self.known[target] = found & self.known.get(target, found)
-        self.seen[clause] = self._sizes(clause)
+            sides = {w: set(rows.filter(pc.equal(rows["w"], w))["v"].to_pylist()) for w in ("o", "x")}
+            for variable, found in zip(clause.args, sides.values(), strict=True):
+                self.known[variable] = found & self.known.get(variable, found)
+                self.wide.pop(variable, None)
+            self.seen[clause] = len(sides["o"]), len(sides["x"])
+        else:
+            self.seen[clause] = self._size(source), math.inf
+            if target not in self.known:
+                self.wide.setdefault(target, frame.select(key(f.col("x")).alias("v")))
 
-    def _sizes(self, clause: JoinClause) -> tuple[int, int]:
-        source, target = clause.args
-        return len(self.known[source]), len(self.known.get(target, ()))
+    def _size(self, variable: str) -> float:
+        """How many values a tag has; of a wide one, no number."""
+        return len(self.known[variable]) if variable in self.known else math.inf
 
     def _again(self, clause: JoinClause) -> Any:
         """What was read, cut down to the tags as they became."""
         from pyspark.sql import functions as f
 
         frame = self.frames[clause]
-        before, now = self.seen[clause], self._sizes(clause)
         source, target = clause.args
-        if now[0] < before[0]:
+        owners_seen, values_seen = self.seen[clause]
+        if self._size(source) < owners_seen:
             owners = self._frame([text[1:] for text in self.known[source] if text[0] == "s"])
             frame = frame.join(owners, frame["o"] == f.col("v"), "left_semi")
-        if now[1] < before[1]:
+        if self._size(target) < values_seen:
             values = self._frame(sorted(self.known[target]))
             frame = frame.join(values, key(frame["x"]) == f.col("v"), "left_semi")
         return frame
@@ -110,7 +132,7 @@ class Tags:
     def _frame(self, values: list[str]) -> Any:
         from pyspark.sql import functions as f
 
-        return f.broadcast(self.anew.spark.createDataFrame([(v,) for v in values], "v string"))
+        return f.broadcast(self.anew.spark.createDataFrame(pa.table({"v": pa.array(values, pa.string())})))
 
     def _values(self, column: Any) -> set[str] | None:
         from pyspark.sql import functions as f
