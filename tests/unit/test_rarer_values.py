@@ -433,3 +433,31 @@ def main(show):
     e[3] = 9
     show(large(e))
 """)
+
+
+def test_objects_without_an_order_are_no_reason_to_refuse_a_comparison() -> None:
+    same_both_ways("""
+class O:
+    def __init__(self, v):
+        self.v, self.s = v, Set()
+
+    def __repr__(self):
+        return f"O({self.v})"
+
+@query
+def common(g, l):
+    return {(o.v, x) for o in g for x in l if x in o.s if x > 1}
+
+@query
+def larger(g):
+    return {o.v for o in g for x in o.s if x > o.v}
+
+def main(show):
+    a, b = O(1), O(2)
+    g, l = Set([a]), Set([1, 2])
+    show(common(g, l), larger(g))
+    a.s.add(b)
+    show(common(g, l), larger(g))
+    a.s.add(2)
+    show(common(g, l), larger(g))
+""")

@@ -154,7 +154,8 @@ class _Lower(ast.NodeTransformer):
                 if isinstance(left, ast.Constant) or isinstance(right, ast.Constant):
                     function = self.support.scalar
                     return ast.Compare(self._plain(left, function), [op], [self._plain(right, function)])
-                return ast.Compare(self._plain(left), [op], [self._plain(right)])
+                function = self.support.ordered
+                return ast.Compare(self._plain(left, function), [op], [self._plain(right, function)])
             case ast.In() | ast.NotIn() if not isinstance(right, _DISPLAYS):
                 test = self._call(self.support.holds, right, left)
                 return test if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), test)

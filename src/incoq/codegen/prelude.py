@@ -1101,7 +1101,21 @@ def called_of(v: Any, method: str) -> Any:
 
 def scalar(v: Any) -> Any:
     """Like `plain`, for a comparison with a constant, which no collection has an order with."""
-    return v if isinstance(v, (set, frozenset, list, tuple, dict)) else plain(v)
+    return v if isinstance(v, (set, frozenset, list, tuple, dict)) else ordered(v)
+
+
+ORDERS = ("__lt__", "__le__", "__gt__", "__ge__")
+UNORDERED: set[Any] = set()
+
+
+def ordered(v: Any) -> Any:
+    """Like `plain`, for an order: an object without one is Python's own error, whatever its text may read."""
+    cls = v.__class__
+    if cls not in UNORDERED:
+        if any(base is not object and order in vars(base) for base in cls.__mro__ for order in ORDERS):
+            return plain(v)
+        UNORDERED.add(cls)
+    return v
 
 
 def truth(v: Any) -> Any:
