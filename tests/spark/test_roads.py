@@ -128,3 +128,10 @@ def test_values_that_are_equal_and_spelled_otherwise_are_one(tmp_path: Path) -> 
     made.run_batch(lines([("field_n", "unassign", "v")], 60), "c")
     assert results(made, "q") == []
     assert row_key("q", '["a", 1.0]', "true") == row_key("q", '["a", 1]', "1")
+
+
+def test_building_a_few_engines_slowly_says_nothing_about_a_combination() -> None:
+    cold = outcome(seconds=5.0, loaded=100, demanded=1, grown=8, built=True)
+    after = Measures(behind=-1.0).after_engines(0, [cold], 60.0)
+    assert replace(after, behind=-1.0).demand == Measures().demand
+    assert estimate(replace(after, behind=-1.0), 4, 1).road == "engines"

@@ -27,7 +27,7 @@ ANSWERS = 4.0  # of a combination, where nothing is known of the answers
 MARGIN = 0.8  # the joins must be cheaper by this: taking them leaves the engines behind
 _WEIGHT = 0.5  # of what was measured last
 _TASK, _MANY = 0.02, 10_000  # seconds of a task with no change; as many changes weigh as much as all before
-_MEANT = 20_000  # facts: loading fewer says nothing about one
+_MEANT = 20_000  # facts: loading fewer says nothing about one, nor about a combination
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ class Measures:
         )
         if any(o.built for o in outcomes):
             built, most = found.demanded, max(outcomes, key=lambda o: o.loaded)
-            load = most.seconds / most.loaded if most.loaded >= _MEANT else self.load
-            return replace(found, demand=slowest / built, load=load) if built else found
+            if not built or most.loaded < _MEANT:
+                return found  # most of the time went into starting workers
+            return replace(found, demand=slowest / built, load=most.seconds / most.loaded)
         if rows and not any(o.replayed for o in outcomes):
             found = replace(found, share=_mixed(self.share, routed / rows))
             if routed:
