@@ -57,7 +57,7 @@ def status_text(status: dict[str, Any]) -> str:
         f"batch       {status['batch']}, up to sequence {status['sequence']}, "
         f"{counted(status['files_taken'], 'file')} taken",
         f"base        {base['rows']:,} rows as of batch {base['batch']}, {base['bytes'] / 1e6:,.1f} MB",
-        f"log         {log['rows']:,} rows in {counted(log['batches'], 'batch', 'es')} since then",
+        f"log         {counted(log['rows'], 'row')} in {counted(log['batches'], 'batch', 'es')} since then",
         f"feed        {feed['rows']:,} result changes in {counted(feed['batches'], 'batch', 'es')}",
         f"events      {status['events']:,} applied, {status['routed']:,} routed to a partition, "
         f"{status['rejected']:,} rejected",
