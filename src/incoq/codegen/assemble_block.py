@@ -26,6 +26,7 @@ from incoq.ir.invariants import Invariant
 from incoq.ir.relational import Kind
 
 if TYPE_CHECKING:
+    from incoq.codegen.lower_tests import Support
     from incoq.codegen.render_block import Renderer
 
 Body = Callable[["Scope"], list[ast.stmt]]
@@ -118,7 +119,7 @@ class Found:
 Op = Assign | If | For | Plain | Keyable | Turn | Found | Unpack
 
 
-def ask_first(ops: list[Op]) -> list[Op]:
+def ask_first(ops: list[Op], support: Support) -> list[Op]:
     """Look a value up before asking whether it can be a key at all: most values are not there.
 
     Before:    if old.__class__ in HASHABLE or keyable(old):              two look-ups
@@ -128,13 +129,36 @@ def ask_first(ops: list[Op]) -> list[Op]:
                except Exception:
                    found = keyable(old) and old in r_q
                if found: ...
+    Before:    if old.__class__ in REFLEXIVE or is_reflexive(old):        does it equal itself?
+                   if old.__class__ in HASHABLE or keyable(old):
+                       if old in r_q: ...
+    After:     if old in r_q if old.__class__ in REFLEXIVE else is_reflexive(old) and keyable(old) and ...
     Invariant: what cannot be a key is refused as before: looking it up raises TypeError. Whether it equals
-               itself is asked before, since a list that a query has reached is a key, and yet is refused.
+               itself is asked before, since a list that a query has reached is a key, and yet is refused. All
+               values of the classes in REFLEXIVE can be keys.
     """
     found: list[Op] = []
     at = 0
     while at < len(ops):
         match ops[at : at + 3]:
+            case [
+                If(
+                    ast.BoolOp(
+                        values=[
+                            ast.Compare(comparators=[ast.Name(id=classes)]) as is_usual,
+                            ast.Call(args=[ast.Name(id=value)]) as is_reflexive,
+                        ]
+                    ),
+                    True,
+                ),
+                Keyable(ast.Name(id=key)),
+                If(ast.Compare(left=ast.Name(id=asked), ops=[ast.In()]) as look_up, True),
+            ] if classes == support.REFLEXIVE and value == key == asked:
+                unusual = quote_expr(
+                    "R and K(V) and L", R=is_reflexive, K=support.keyable, V=value, L=look_up
+                )
+                found.append(If(ast.IfExp(is_usual, look_up, unusual)))
+                at += 3
             case [
                 Keyable(ast.Name(id=value) as name_),
                 If(ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[container]), True),
@@ -168,7 +192,7 @@ class Assembler:
     def __init__(
         self, owner: Renderer, ops: list[Op], body: Body, scope: Scope, invariant: Invariant, event: Event
     ) -> None:
-        self.owner, self.ops, self.body, self.scope = owner, ask_first(ops), body, scope
+        self.owner, self.ops, self.body, self.scope = owner, ask_first(ops, owner.support), body, scope
         self.label, self.query, self.event = invariant.name, invariant.query, event
         self.is_empty = False  # nothing is done for a combination: then nothing looks for one
 

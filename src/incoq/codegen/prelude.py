@@ -883,12 +883,13 @@ def equals_itself(v: Any) -> bool:
     return bool(v == v)
 
 
-REFLEXIVE = {int, str, bytes, bool, type(None), Set, PlainSet}  # classes whose values equal themselves
+# Classes whose values equal themselves, and can be keys.
+REFLEXIVE = {int, str, bytes, bool, type(None), Set, PlainSet}
 
 
 def is_reflexive(v: Any) -> bool:
     """`v == v`, false where that raises."""
-    if v.__class__.__eq__ is object.__eq__:
+    if v.__class__.__eq__ is object.__eq__ and v.__class__.__hash__ is object.__hash__:
         REFLEXIVE.add(v.__class__)
     try:
         return equals_itself(v)
