@@ -135,3 +135,9 @@ def test_building_a_few_engines_slowly_says_nothing_about_a_combination() -> Non
     after = Measures(behind=-1.0).after_engines(0, [cold], 60.0)
     assert replace(after, behind=-1.0).demand == Measures().demand
     assert estimate(replace(after, behind=-1.0), 4, 1).road == "engines"
+
+
+def test_joins_are_estimated_by_facts_that_count_once_however_many_partitions_load_them() -> None:
+    known = Measures(facts=2e6, demanded=64, answers=1e4, behind=-1.0, demand=0.4)
+    assert estimate(known, 1000, 0).joins > 15
+    assert estimate(replace(known, reached=2e5), 1000, 0).joins < 6

@@ -22,7 +22,7 @@ ROADS = ("auto", "engines", "joins")
 JOB = 0.15  # seconds of a batch that changes nothing
 PER_ROW = 12e-6  # of reading one event and writing its row
 JOINS = 4.0  # of joins over nothing
-PER_FACT, PER_ANSWER = 6e-6, 8e-6  # for what they reach, and what they answer
+PER_FACT, PER_ANSWER = 8e-6, 8e-6  # for what they reach, and what they answer
 ANSWERS = 4.0  # of a combination, where nothing is known of the answers
 MARGIN = 0.8  # the joins must be cheaper by this: taking them leaves the engines behind
 _WEIGHT = 0.5  # of what was measured last
@@ -38,7 +38,8 @@ class Measures:
     change: float = 25e-6  # seconds for one of them
     demand: float = 3e-3  # seconds to begin to maintain one combination
     load: float = 10e-6  # seconds for a fact that a partition loads, its part in the answers included
-    facts: float = 0.0  # what the engines have loaded
+    facts: float = 0.0  # what the engines have loaded, one by one
+    reached: float = 0.0  # the same, but each fact once, however many partitions load it; 0: not known
     demanded: float = 0.0
     answers: float = 0.0
     joins: float = 1.0  # seconds that joins took for one that was estimated
@@ -132,7 +133,7 @@ def estimate(measures: Measures, rows: int, new: int, reach: Reach | None = None
     # What they missed is replayed, or loaded anew where that is less.
     back = build if measures.behind < 0 else min(measures.behind * per_row, build)
     engines = once_there + max(0.0, back - measures.waited)
-    facts = measures.facts + reach.total
+    facts = (measures.reached or measures.facts) + reach.total
     answers = measures.answers if measures.answers else ANSWERS * measures.demanded
     answers += new * (answers / measures.demanded if measures.demanded else ANSWERS)
     joins = JOINS + facts * PER_FACT + answers * PER_ANSWER

@@ -67,7 +67,7 @@ class Roads:
     def reach(self, manifest: Manifest, demand: Mapping[str, Sequence[str]]) -> Reach | None:
         """What some demand reaches; None where all that there is could not make the joins cheaper."""
         most = self.bound(manifest).loaded * Measures.of(manifest.measures).load
-        if self.joins is None or self.told != "auto" or most < JOINS:
+        if self.joins is None or most < JOINS:
             return None
         deployment = self.store.deployment()
         hidden = {q.name: [text for _, text in q.hidden] for q in deployment.queries}
@@ -145,6 +145,7 @@ class Roads:
         else:
             new = sum((1 if row[4] else -1) for row in batch.rows if row[0].startswith(DEMAND))
             measures = measures.after_joins(rows, seconds, cost, applied.grown, new)
+        measures = replace(measures, reached=min(cost.facts, measures.facts))
         changed = replace(
             changed, feed=(*changed.feed, applied.feed), measures=measures.as_json(),
             roads={"last": applied.road, "told": self.told, "estimate": cost.as_json(),
