@@ -133,13 +133,14 @@ def _parameters(definition: ast.FunctionDef) -> tuple[str, ...]:
 def _mangle(definition: ast.FunctionDef, function: FunctionType) -> None:
     """Give private names (`self.__x`) the form that they have inside the class of a method."""
     owner = function.__qualname__.split(".")[-2:-1]
-    if not owner or owner[0] == "<locals>":
+    stem = owner[0].lstrip("_") if owner else ""
+    if stem in ("", "<locals>"):
         return
     for node in ast.walk(definition):
         for attribute in ("id", "attr", "arg"):
             name = getattr(node, attribute, None)
             if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
-                setattr(node, attribute, f"_{owner[0].lstrip('_')}{name}")
+                setattr(node, attribute, f"_{stem}{name}")
 
 
 def _inside(factory: ast.FunctionDef, cells: Sequence[str]) -> ast.Module:

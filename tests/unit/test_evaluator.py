@@ -686,3 +686,15 @@ def test_loops_nest_deeper_than_python_nests_blocks(loops: int) -> None:
     assert ask(f"{{x{loops - 1}.n for x0 in p {clauses}}}", p=[last]) == {7}
     assert ask(f"sum(x{loops - 1}.n for x0 in p {clauses})", p=[last, last]) == 14
     assert ask(f"{{x{loops - 1}.n: 1 for x0 in p {clauses}}}", p=[last]) == {7: 1}
+
+
+def test_a_class_whose_name_is_all_underscores_mangles_no_names() -> None:
+    class _:  # noqa: N801
+        def __init__(self) -> None:
+            self.s = Set([1, 2])
+
+        @query
+        def large(self, __least: int) -> Any:
+            return {x for x in self.s if x > __least}
+
+    assert _().large(1) == {2}
