@@ -137,7 +137,7 @@ def test_every_module_imports_only_what_it_uses(package: Path) -> None:
     files = package_files(compile_path(package, strategy="tags"))
     assert files["__init__.py"] == '"""An application."""\n'
     assert files["sub/updates.py"].startswith(
-        "from .._incoq_support import change_loc, tag_u, tag_u_3\ndef follow"
+        "from .._incoq_support import change_loc, is_key, tag_u, tag_u_3\ndef follow"
     )
     head = '"""The model."""\nfrom __future__ import annotations\nfrom ._incoq_support import '
     assert files["model.py"].startswith(head)

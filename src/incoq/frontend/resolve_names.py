@@ -125,6 +125,4 @@ def _may_rebind(node: ast.AST) -> bool:
         case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=args):
             named = len(args) > 1 and isinstance(args[1], ast.Constant)
             return not named and not (args and isinstance(args[0], ast.Name) and args[0].id == "self")
-        case ast.Call(func=ast.Name(id="vars"), args=[receiver]) | ast.Attribute(receiver, "__dict__"):
-            return not (isinstance(receiver, ast.Name) and receiver.id in ("self", "cls"))
     return False
