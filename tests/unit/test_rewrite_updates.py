@@ -19,7 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incoq.codegen.find_bypasses import find_bypasses
-from incoq.codegen.rewrite_updates import Edit, Unsupported, UpdateNames, apply_edits, rewrite_updates
+from incoq.codegen.rewrite_updates import (
+    Edit,
+    InPlace,
+    Unsupported,
+    UpdateNames,
+    apply_edits,
+    rewrite_updates,
+)
 
 FIELDS = ("f", "g", "_C__p")
 
@@ -705,7 +712,9 @@ def test_two_hundred_files_of_the_standard_library_parse_and_change_only_where_u
 
 def in_place(text: str, guards: dict[str, tuple[str, ...]] | None = None) -> str:
     names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
-    return apply_edits(text, rewrite_updates(text, ast.parse(text), names, guards=guards or {"f": ("tag",)}))
+    return apply_edits(
+        text, rewrite_updates(text, ast.parse(text), names, in_place=InPlace(guards or {"f": ("tag",)}))
+    )
 
 
 def test_the_look_up_that_decides_stands_in_place_of_an_update_in_a_function() -> None:

@@ -133,6 +133,8 @@ def ask_first(ops: list[Op], support: Support) -> list[Op]:
                    if old.__class__ in HASHABLE or keyable(old):
                        if old in r_q: ...
     After:     if old in r_q if old.__class__ in REFLEXIVE else is_reflexive(old) and keyable(old) and ...
+               and where nothing is looked up yet
+               if old.__class__ in REFLEXIVE or is_reflexive(old) and keyable(old): ...
     Invariant: what cannot be a key is refused as before: looking it up raises TypeError. Whether it equals
                itself is asked before, since a list that a query has reached is a key, and yet is refused. All
                values of the classes in REFLEXIVE can be keys.
@@ -159,6 +161,23 @@ def ask_first(ops: list[Op], support: Support) -> list[Op]:
                 )
                 found.append(If(ast.IfExp(is_usual, look_up, unusual)))
                 at += 3
+            case [
+                If(
+                    ast.BoolOp(
+                        values=[
+                            ast.Compare(comparators=[ast.Name(id=classes)]) as is_usual,
+                            ast.Call(args=[ast.Name(id=value)]) as is_reflexive,
+                        ]
+                    ),
+                    True,
+                ),
+                Keyable(ast.Name(id=key)),
+                *_,
+            ] if classes == support.REFLEXIVE and value == key:
+                found.append(
+                    If(quote_expr("U or R and K(V)", U=is_usual, R=is_reflexive, K=support.keyable, V=value))
+                )
+                at += 2
             case [
                 Keyable(ast.Name(id=value) as name_),
                 If(ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[container]), True),
@@ -198,15 +217,20 @@ class Assembler:
 
     def assemble(self) -> list[ast.stmt]:
         statements = self._from(0, self.owner.depth)
-        return [] if self.is_empty else statements
+        if self.is_empty:
+            return []
+        self.owner.note_entry(self.ops)
+        return statements
 
     def _from(self, index: int, depth: int) -> list[ast.stmt]:
         if index == len(self.ops):
             outside, self.owner.depth = self.owner.depth, depth
+            self.owner.nested += 1
             try:
                 statements = self.body(self.scope)
             finally:
                 self.owner.depth = outside
+                self.owner.nested -= 1
             self.is_empty = not statements
             return statements
         if depth >= MAX_DEPTH:
@@ -318,7 +342,7 @@ class Assembler:
             case ast.IfExp(body=body, orelse=orelse):
                 return self._gives_bool(body) and self._gives_bool(orelse)
             case ast.Call(func=ast.Name(id=function)):
-                own = (support.same, support.contains, support.holds, support.is_reflexive)
+                own = (support.same, support.contains, support.holds, support.is_reflexive, support.keyable)
                 return function in (*own, "isinstance", "bool", "any", "all")
         return False
 

@@ -93,6 +93,8 @@ def exported_names(support: SupportCode) -> set[str]:
     companions = (support.demand, support.release, support.demanded, support.usual, support.fixers)
     names = {n for table in (*tables, *companions) for n in table.values()}
     deciding = {tag for tags in support.guards.values() for tag in tags}
+    for entry in (*support.entries.values(), *support.set_entries.values()):
+        deciding |= entry.structures()
     return (
         names | deciding | {*support.fixed.values(), *support.results} | {support.setattr_, support.delattr_}
     )

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from incoq.codegen.build_support import SupportCode
 from incoq.codegen.elide_copies import elide_copies
-from incoq.codegen.rewrite_updates import CAUGHT_IN_PLACE, UpdateNames, rewrite_updates
+from incoq.codegen.rewrite_updates import CAUGHT_IN_PLACE, InPlace, UpdateNames, rewrite_updates
 from incoq.codegen.shadowed_names import binds_anywhere
 from incoq.codegen.text_edits import Edit, SourceText, Unsupported, apply_edits
 from incoq.frontend.find_queries import QuerySite
@@ -88,14 +88,16 @@ def rewrite_module(
         routes={kind: support.names[f"{kind}_routes"] for kind in sorted(tracked)},
         changers=support.changers,
         is_key=support.names["is_key"],
+        alone=support.names["ALONE"],
+        plainly={"add": support.names["set_add"], "discard": support.names["set_discard"]},
     )  # fmt: skip
     try:
-        in_place = "inlining" not in without and not binds_anywhere(module.tree, CAUGHT_IN_PLACE)
-        guards = support.guards if in_place else {}
-        asked = support.own_classes.values() if "inlining" not in without else ()
-        edits += rewrite_updates(
-            module.source, module.tree, names, skip, replaced, private, guards, frozenset(asked)
-        )
+        in_place = InPlace()
+        if "inlining" not in without:
+            in_place = InPlace(sets=frozenset(support.own_classes.values()))
+            if not binds_anywhere(module.tree, CAUGHT_IN_PLACE):
+                in_place = InPlace(support.guards, support.entries, in_place.sets, support.set_entries)
+        edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, in_place)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
     edits.sort(key=lambda e: (e.start, e.end))

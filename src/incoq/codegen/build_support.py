@@ -14,6 +14,7 @@ from functools import cached_property
 from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.drop_unused import drop_unused
 from incoq.codegen.embed_prelude import defined, needed_classes, prelude_of, renamed
+from incoq.codegen.find_entry import Entry
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import Printed, joined, print_statements
@@ -45,6 +46,8 @@ class SupportCode:
     adopted: str | None  # in incremental mode: the sets that a query may reach
     usual: dict[str, str]  # unmarked query -> function(params, original) giving what Python gives
     guards: dict[str, tuple[str, ...]]  # field -> tags, of which none holds an object that concerns nobody
+    entries: dict[str, Entry]  # field -> what one of its values must be found in to concern anybody
+    set_entries: dict[str, Entry]  # fixed set -> the same of its elements
     maintained: str  # the class whose `add` and `discard` maintain the queries
     fixers: dict[str, str]  # fixed set -> function(set) that is told of it
     fixed: dict[str, str]  # fixed set -> the name that the code has for it
@@ -132,6 +135,7 @@ def build_support(
         print_statements(statements), renderer.setters, renderer.deleters, renderer.changers, setattr_,
         delattr_, names, asking.ask, asking.view, asking.demand, asking.release, asking.demanded,
         renderer.adopted, asking.usual, renderer.guards,
+        renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, asking.at_once,
         tuple(plan.result_of(query).name for query in asking.at_once), tuple(roots),

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from incoq.codegen.aggregates import CLASSES
+from incoq.codegen.find_entry import Entry
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.quote import commented, quote, quote_expr
@@ -60,6 +61,8 @@ class Maintenance:
     reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
+    entries: dict[str, Entry] = field(default_factory=dict)  # field -> look-ups that decide about its values
+    set_entries: dict[str, Entry] = field(default_factory=dict)  # fixed set -> those about its elements
 
     def __post_init__(self) -> None:
         results = {q.name: self.plan.result_of(q.name).name for q in self.plan.queries}

@@ -69,6 +69,8 @@ class Renderer:
     answer: str = "answer"  # the local name of what is kept for a combination
     depth: int = 0  # of the statements around the block that is rendered
     assumed: frozenset[Test] = frozenset()  # conditions that are known to hold
+    nested: int = 0  # the blocks around the one that is rendered
+    noted: list[list[Op]] = field(default_factory=list)  # the operations of blocks that others are nested in
     _locals: dict[str, str] = field(default_factory=dict)
 
     def supply_local(self, prefix: str) -> str:
@@ -76,6 +78,11 @@ class Renderer:
         if prefix not in self._locals:
             self._locals[prefix] = self.supply.fresh(prefix)
         return self._locals[prefix]
+
+    def note_entry(self, ops: list[Op]) -> None:
+        """Remember how a block that an update runs by itself begins, see `find_entry`."""
+        if not self.nested:
+            self.noted.append(ops)
 
     def block(
         self,
@@ -262,7 +269,14 @@ class _BlockRenderer:
     def _in_tag(self, variable: str, tag: str) -> ast.expr:
         if variable in self.owner.plan.fixed:  # the one element that the tag may have
             return name(tag)
-        return quote_expr("V in TAG", V=self.scope.get(variable), TAG=self.owner.fixed.get(tag, tag))
+        if tag in self.owner.fixed:
+            return quote_expr("V in S", V=self.scope.get(variable), S=self.owner.fixed[tag])
+        return self._has_key(tag, self.scope.get(variable))
+
+    def _has_key(self, structure: str, key: ast.expr) -> ast.expr:
+        """Whether a structure has a key; one for sets alone has none where other values are usual."""
+        asked = "S and K in S" if self.owner.plan.invariant(structure).sets_only else "K in S"
+        return quote_expr(asked, K=key, S=structure)
 
     def _looks_up_first(self, index: str, variable: str) -> bool:
         """Does the block look a variable up in an index, and evaluate no condition before?"""
@@ -661,14 +675,14 @@ class _BlockRenderer:
         )
         self.demanded |= holds_demanded(self.owner.plan.invariant(index))
         if not step.new:
-            self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
+            self.ops.append(If(self._has_key(index, key)))
             return
         image = quote_expr("INDEX.get(KEY, ())", INDEX=index, KEY=key)
         if isinstance(key, ast.Name) and not any(isinstance(op, For) for op in self.ops):
             # Most updates concern nobody: a test costs them less than a loop over nothing.
             just_asked = self.present.get((index, key.id))
             if just_asked is None:
-                self.ops.append(If(quote_expr("KEY in INDEX", INDEX=index, KEY=key)))
+                self.ops.append(If(self._has_key(index, key)))
             if just_asked is not False:
                 image = quote_expr("INDEX[KEY]", INDEX=index, KEY=key)
         if clause.relation.kind is not Kind.JOIN:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 
+from incoq.codegen.find_entry import Entry, common_entry, find_entry
 from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.maintenance import Dependent
 from incoq.codegen.quote import Holes, quote, quote_expr
@@ -63,6 +64,7 @@ class EventRenderer(DemandRenderer):
         away = Event((name(receiver), name(self.old)))
         put = Event((name(receiver), name(self.value)))
         known = self._known_tags(dependents, field_relation(field_name))
+        self.renderer.noted.clear()
         lose = self._run(self._before(dependents, True, True), away, False, known)
         lose_missing = self._run(self._before(dependents, False, True), away, False, known)
         gain = self._run(self._after(dependents, True, True), put, True, known)
@@ -100,6 +102,9 @@ class EventRenderer(DemandRenderer):
         ]
         if self._entry_tags(dependents) and field_name not in self.plan.class_fields:
             self.guards[field_name] = self._names_of(dependents)
+            entry = self._noted_entry((receiver, self.old, self.value))
+            if entry is not None:
+                self.entries[field_name] = entry
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
         ) if field_name in self.plan.class_fields else []  # fmt: skip
@@ -221,7 +226,11 @@ class EventRenderer(DemandRenderer):
         source, element = self.renderer.supply_local("s"), self.renderer.supply_local("x")
         known = self._known_tags(dependents, MEMBER)
         event = Event((name(source), name(element)), fixed=fixed)
+        self.renderer.noted.clear()
         halves = self._halves_of(event, known)
+        entry = self._noted_entry((element,))
+        if entry is not None:
+            self.set_entries[fixed] = entry
         holes: Holes = {
             "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
             "STORED": self.support.stored,
@@ -243,6 +252,13 @@ class EventRenderer(DemandRenderer):
             return self._switched_methods(grow, shrink, holes)
         asking = self._switched_methods(quote("S._put_(X)", **holes), quote("S._take_(X)", **holes), holes)
         return {**asking, "_put_": grow, "_take_": shrink}
+
+    def _noted_entry(self, names: tuple[str, ...]) -> Entry | None:
+        """What decides about an update whose blocks were just rendered."""
+        if self.batch is not None or self.reenters or self.adopt is not None:
+            return None  # an update that concerns nobody has still something to note
+        structures = {i.name for i in self.plan.structures()}
+        return common_entry([find_entry(ops, names, structures) for ops in self.renderer.noted], names)
 
     def _member_halves(self, known: frozenset[str]) -> dict[str, list[ast.stmt]]:
         """What an element that comes or goes does before and after the change itself: sets and lists share

@@ -11,18 +11,31 @@ Cost:      linear in the program
 Where the receiver is a name and one look-up tells that nothing depends on it, that look-up stands in place:
 
            user.loc = place                                  try:
-                                                                 tagged = user in tag_u
+                                                                 if user in tag_u:
+                                                                     change_loc(place, user)
+                                                                 else:
+                                                                     user.loc = place
                                                              except (TypeError, AttributeError):
-                                                                 tagged = False
-                                                             if tagged:
-                                                                 change_loc(place, user)
-                                                             else:
+                                                                 if is_key(user, tag_u):
+                                                                     raise
                                                                  user.loc = place
 
 So does the look-up whether a global set that never is another one has an element:
 
            ROLES.add(role)                                   if role not in ROLES:
                                                                  ROLES._put_(role)
+
+and in both cases the look-ups that tell whether anybody asks about the values (`find_entry`):
+
+           ATTENDS.add(a)                                    if a not in ATTENDS:
+                                                                 try:
+                                                                     matters = a.course in r_attending
+                                                                 except Exception:
+                                                                     matters = True
+                                                                 if matters:
+                                                                     ATTENDS._put_(a)
+                                                                 else:
+                                                                     set_add(ATTENDS, a)
 
 An update on a line of its own becomes several lines; where it shares one (`;`, `if c: o.f += 1`) the new
 statements, all simple ones, are joined by `; `. Temporaries are deleted at once: they keep
@@ -36,6 +49,7 @@ import copy
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from incoq.codegen.find_entry import Entry
 from incoq.codegen.name_scopes import Scopes
 from incoq.codegen.rewrite_displays import Choices, Replace, UpdateNames, Wrap, choose_replacements
 from incoq.codegen.text_edits import (
@@ -49,11 +63,12 @@ from incoq.codegen.text_edits import (
     verbatim,
 )
 
-__all__ = ["Edit", "Unsupported", "UpdateNames", "apply_edits", "rewrite_updates"]
+__all__ = ["Edit", "InPlace", "Unsupported", "UpdateNames", "apply_edits", "rewrite_updates"]
 
 _HOLE = "\ue000"
 MAX_GUARDS = 3  # more look-ups than these are no better than a call
-CAUGHT_IN_PLACE = ("TypeError", "AttributeError")  # by look-ups that stand in the program's own text
+_UNKEYED = ("TypeError", "AttributeError")  # what the hash of an object raises that no tag can have
+CAUGHT_IN_PLACE = (*_UNKEYED, "Exception")  # by look-ups that stand in the program's own text
 # what tells whether a method of a set changes anything, and the method that does so without asking again
 _ASKING: dict[str, tuple[ast.cmpop, str]] = {"add": (ast.NotIn(), "_put_"), "discard": (ast.In(), "_take_")}
 _LOOK_AT_LOCALS = frozenset({"locals", "vars", "eval", "exec", "dir"})
@@ -67,16 +82,14 @@ def rewrite_updates(
     skip: Collection[ast.AST] = (),
     replaced: Mapping[ast.AST, str] | None = None,
     private: Collection[ast.AST] = (),
-    guards: Mapping[str, tuple[str, ...]] | None = None,
-    fixed_sets: Collection[str] = (),
+    in_place: InPlace | None = None,
 ) -> list[Edit]:
     """The edits of `source`, whose syntax is `tree`, that route its updates through the functions of `names`.
 
     `skip` holds nodes that stay as they are; `replaced` holds nodes that the caller has a new text for
     (an inline query within an update), so that both changes come out as edits that do not overlap.
-    `private` holds expressions that make containers which no query reaches (`find_private`). `guards` gives
-    for a field the sets of which one holds an object that its updates matter for, `fixed_sets` the global
-    sets that have methods for an element that is new or there.
+    `private` holds expressions that make containers which no query reaches (`find_private`); `in_place`
+    says which look-ups may stand in place of calls.
 
     >>> names = UpdateNames({"f": "set_f"}, {"f": "del_f"}, "set_any", "del_any", None, None, None, str)
     >>> text = "o.f  =  x # new"
@@ -87,14 +100,24 @@ def rewrite_updates(
     replaced = replaced or {}
     fixed = frozenset({*skip, *replaced})
     choices = choose_replacements(tree, names, scopes, fixed, private)
-    guards = guards or {}
-    if any(isinstance(n, ast.Name) and n.id in _LOOK_AT_LOCALS for n in ast.walk(tree)):
-        guards, fixed_sets = {}, ()  # a temporary that outlives its statement might be seen
+    if in_place is None or any(isinstance(n, ast.Name) and n.id in _LOOK_AT_LOCALS for n in ast.walk(tree)):
+        in_place = InPlace()  # a temporary that outlives its statement might be seen
     rewriter = _Rewriter(
-        SourceText(source), names, scopes, names.fields, choices, fixed, replaced, guards, fixed_sets
-    )
+        SourceText(source), names, scopes, names.fields, choices, fixed, replaced, in_place,
+        names.fresh("matters") if in_place.entries or in_place.set_entries else "",
+    )  # fmt: skip
     edits = rewriter.edits(tree)
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """The look-ups that may stand in place of an update, and tell that it needs no call."""
+
+    guards: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # field -> sets; one has the object
+    entries: Mapping[str, Entry] = field(default_factory=dict)  # field -> what one of its values must be in
+    sets: Collection[str] = ()  # global sets with methods for an element that is new or there
+    set_entries: Mapping[str, Entry] = field(default_factory=dict)  # such a set -> the same of its elements
 
 
 @dataclass(frozen=True)
@@ -106,8 +129,8 @@ class _Rewriter:
     choices: Choices
     fixed: frozenset[ast.AST]
     replaced: Mapping[ast.AST, str]
-    guards: Mapping[str, tuple[str, ...]]
-    fixed_sets: Collection[str]
+    in_place: InPlace
+    matters: str  # a name for the outcome of look-ups in place; it keeps nothing alive
 
     def edits(self, root: ast.AST) -> list[Edit]:
         """The edits within a node, a parent's before its children's."""
@@ -396,7 +419,7 @@ class _Rewriter:
         to look up, and a function, where its temporary is seen by nobody."""
         return (
             isinstance(target.value, ast.Name)
-            and 0 < len(self.guards.get(self.scopes.attribute(target), ())) <= MAX_GUARDS
+            and 0 < len(self.in_place.guards.get(self.scopes.attribute(target), ())) <= MAX_GUARDS
             and self.scopes.scope(stmt).kind == "function"
             and self._is_alone(self.source.start(stmt), end)
         )
@@ -408,7 +431,7 @@ class _Rewriter:
         return (
             method.attr in _ASKING
             and isinstance(owner, ast.Name)
-            and owner.id in self.fixed_sets
+            and owner.id in self.in_place.sets
             and isinstance(
                 element, ast.Name | ast.Constant | ast.Tuple | ast.Attribute | ast.Call | ast.Subscript
             )
@@ -420,7 +443,7 @@ class _Rewriter:
         )
 
     def _ask_in_place(self, stmt: ast.Expr, method: ast.Attribute, element: ast.expr) -> list[Edit]:
-        """`if x not in G: G._put_(x)`: no call where nothing changes."""
+        """`if x not in G: G._put_(x)`: no call where nothing changes, nor where nobody asks about x."""
         new = _Temporaries(self.names)
         text = self._text(element)
         stmts: list[ast.stmt] = []
@@ -430,9 +453,33 @@ class _Rewriter:
             stmts.append(_assignment(value, verbatim(text)))
         operator, change = _ASKING[method.attr]
         owner = verbatim(self._text(method.value))
-        call = ast.Expr(ast.Call(ast.Attribute(owner, change, ast.Load()), [value], []))
-        stmts.append(ast.If(ast.Compare(value, [operator], [owner]), [call], []))
+        work: list[ast.stmt] = [ast.Expr(ast.Call(ast.Attribute(owner, change, ast.Load()), [value], []))]
+        if (entry := self.in_place.set_entries.get(ast.unparse(method.value))) is not None:
+            items = element.elts if isinstance(element, ast.Tuple) else []
+            texts = [self._text(item) for item in items]
+            atoms = all(map(_is_atom, items, texts))
+            matters = entry.of(value, items=[verbatim(text) for text in texts] if atoms else ())
+            if method.attr == "discard" and entry.reads_fields():  # of an equal element, which is there
+                alone = ast.Attribute(value, "__class__", ast.Load())
+                other = ast.Compare(alone, [ast.NotIn()], [verbatim(self.names.alone)])
+                matters = ast.BoolOp(ast.Or(), [other, matters])
+            plainly: list[ast.stmt] = [
+                ast.Expr(ast.Call(verbatim(self.names.plainly[method.attr]), [owner, value], []))
+            ]
+            if any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(matters)):
+                work = self._decided(matters, ast.Constant(True), work, plainly)
+            else:  # what was looked up in the set can be looked up elsewhere
+                work = [ast.If(matters, work, plainly)]
+        stmts.append(ast.If(ast.Compare(value, [operator], [owner]), work, []))
         return self._statements(self.source.start(stmt), self.source.end(stmt), [*stmts, *new.deletion()])
+
+    def _decided(
+        self, test: ast.expr, unknown: ast.expr, work: list[ast.stmt], plain: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        """Do the work where a test holds or, should it raise, where `unknown` does; else `plain` alone."""
+        matters = ast.Name(self.matters, ast.Store())
+        failed = ast.ExceptHandler(verbatim("Exception"), None, [_assignment(matters, unknown)])
+        return [ast.Try([_assignment(matters, test)], [failed], [], []), ast.If(matters, work, plain)]
 
     def _set_in_place(self, target: ast.Attribute, value: ast.expr) -> list[ast.stmt]:
         """`if o in tag: change_f(x, o)`, and else the assignment itself, without a call.
@@ -440,16 +487,21 @@ class _Rewriter:
         A receiver that cannot be a key is in no tag set; what then happens to it is up to Python. A flag
         would cost as much as the look-up, so all stands in the `try`: what the update raised goes on."""
         obj = verbatim(self._object(target))
-        tags = self.guards[self.scopes.attribute(target)]
+        field_name = self.scopes.attribute(target)
+        tags = self.in_place.guards[field_name]
         tests: list[ast.expr] = [ast.Compare(obj, [ast.In()], [verbatim(tag)]) for tag in tags]
         guard = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
         plain = _assignment(ast.Attribute(obj, target.attr, ast.Store()), value)
         asked = ast.Call(verbatim(self.names.is_key), [obj, *map(verbatim, tags)], [])
         change = self._set(target, value)
-        if (changer := self.names.changers.get(self.scopes.attribute(target))) is not None:
+        if (changer := self.names.changers.get(field_name)) is not None:
             change = ast.Expr(ast.Call(verbatim(changer), [value, obj], []))
+        if (entry := self.in_place.entries.get(field_name)) is not None:
+            old = ast.Attribute(obj, target.attr, ast.Load())
+            concerns = ast.BoolOp(ast.And(), [guard, entry.of(obj, old, value)])
+            return self._decided(concerns, asked, [change], [plain])
         unknown = [ast.If(asked, [ast.Raise()], []), plain]
-        caught = verbatim(f"({', '.join(CAUGHT_IN_PLACE)})")
+        caught = verbatim(f"({', '.join(_UNKEYED)})")
         return [
             ast.Try([ast.If(guard, [change], [plain])], [ast.ExceptHandler(caught, None, unknown)], [], [])
         ]
