@@ -63,8 +63,8 @@ def common_entry(found: Sequence[ast.expr | None], names: tuple[str, ...]) -> En
 
 
 def find_entry(ops: Sequence[Op], names: Sequence[str], structures: Collection[str]) -> ast.expr | None:
-    """The first look-up in one of `structures`, over `names`, that a block needs to find something; where there
-    are several names, the first is an object of which a guard has told enough."""
+    """The first look-up in one of `structures`, over `names`, that must find something for a block to do
+    anything; of several names the first is an object of which a guard has told enough."""
     known: dict[str, ast.expr] = {}
 
     def bind(target: ast.expr, value: ast.expr) -> None:
