@@ -546,6 +546,11 @@ class _Compiler:
                 return value
         raise self.refuse("IQ200", f"the body of `{self.definition.name}` is not one return", self.definition)
 
+    def own_comprehension(self) -> ast.expr:
+        """What the query returns, or returns an aggregate of."""
+        value = self._result()
+        return value.args[0] if isinstance(value, ast.Call) and value.args else value
+
     def note_reached(self, clauses: Sequence[_Clause]) -> None:
         """Parameters that the demand parameters reach in an outermost comprehension."""
         reached = _reached(clauses, self.demand)
@@ -664,6 +669,7 @@ class _Reader:
 
     def __init__(self, compiler: _Compiler, outer: Scope, node: Comprehension) -> None:
         self.compiler, self.outer, self.node = compiler, outer, node
+        self.is_own = node is compiler.own_comprehension()
         self.own = self._own_variables()
         self.scope = {**outer, **self.own}
         self.reads: dict[str, None] = {}  # variables of the surroundings, in order of first use
@@ -671,8 +677,8 @@ class _Reader:
     def _own_variables(self) -> dict[str, str]:
         """The variables that the comprehension binds.
 
-        A `for` binds anew what an outer comprehension binds, as in Python; a parameter it constrains.
-        An `if` binds the names that nothing else does.
+        A `for` binds anew what is bound outside, as in Python, but that of the query's own comprehension
+        constrains a parameter. An `if` binds the names that nothing else does.
         """
         own: dict[str, str] = {}
         for generator in self.node.generators:
@@ -681,7 +687,7 @@ class _Reader:
             for name in _pattern_names(generator.target):
                 if name not in self.outer:
                     own[name] = name
-                elif name not in own and name not in self.compiler.params:
+                elif name not in own and not (self.is_own and name in self.compiler.params):
                     own[name] = self.compiler.fresh(name)
         for left, _ in _written_clauses(self.node):
             for name in _pattern_names(left) if left is not None else ():

@@ -115,7 +115,7 @@ def build(text: str, scope: dict[str, Any]) -> dict[str, OracleQuery]:
         if isinstance(body.value, (ast.SetComp, ast.GeneratorExp)):
             value = translator.comprehension(body.value, params)
         else:
-            value = translator.expression(body.value, params)
+            value = translator.aggregate(body.value, params)
         lines = [*translator.lines, f"def bag_{node.name}({', '.join(params)}):", f"    return {value}"]
         lines += [f"def set_{node.name}(*args):", f"    got = bag_{node.name}(*args)"]
         lines += ["    return set(got)" if is_set else "    return got"]
@@ -166,6 +166,15 @@ class Translator:
     def expression(self, node: ast.expr, scope: tuple[str, ...]) -> str:
         """The text of an expression with `==`, `in` and inner queries given their meaning inside a query."""
         return ast.unparse(Meaning(self, scope).visit(ast.parse(ast.unparse(node), mode="eval").body))
+
+    def aggregate(self, node: ast.expr, scope: tuple[str, ...]) -> str:
+        """What a query returns; the comprehension that it is an aggregate of is the query's own, so that its
+        variables are joined with the parameters."""
+        match node:
+            case ast.Call(args=[ast.SetComp() | ast.GeneratorExp() as own, *_]):
+                made = ast.parse(self.comprehension(own, scope), mode="eval").body
+                node.args[0] = call("set", made) if isinstance(own, ast.SetComp) else made
+        return self.expression(node, scope)
 
     def comprehension(
         self, node: ast.SetComp | ast.GeneratorExp, scope: tuple[str, ...], nested: bool = False

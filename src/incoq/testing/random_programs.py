@@ -89,6 +89,10 @@ class Maker(QueryMaker):
         if self.all and self.seed >= VALUES and self.rng.random() < 0.3:
             alone = rng.random() < 0.4  # where no other query watches what it reads
             self.made = [self.value_query("q0")] if alone else [*self.made, self.value_query("q9")]
+        if self.selecting:
+            alone = rng.random() < 0.7  # where no other query looks at every set
+            more = [self.selecting_query(f"q{7 + i}") for i in range(rng.choice((1, 1, 2)))]
+            self.made = more if alone else [*self.made, *more]
         class_lines: list[str] = []
         if self.all and rng.random() < 0.1:
             class_lines.append(f"{rng.choice(self.fields)} = {rng.choice((0, 1, None))}")
@@ -154,6 +158,12 @@ class Maker(QueryMaker):
             made.append(Update("add_t", "def add_t(x):\n    T.add(x)\n", ("e",), "global add", shadow=False))
             drop = "def drop_t(x):\n    T.discard(x)\n"
             made.append(Update("drop_t", drop, ("e",), "global discard", shadow=False))
+        if self.selecting:
+            for change, method in (("add", "add"), ("drop", "discard")):
+                for relation in "RT":
+                    text = f"def {change}_pair_{relation}(x, y):\n    {relation}.{method}((x, y))\n"
+                    named = f"{change}_pair_{relation}"
+                    made.append(Update(named, text, ("e", "e"), f"global {method} of a pair", shadow=False))
         if rng.random() < 0.2:
             f = rng.choice(self.fields)
             text = f"def set_all(s, v):\n    for x in s:\n        x.{f} = v\n"

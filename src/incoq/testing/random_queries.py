@@ -22,6 +22,7 @@ SECOND_GLOBAL = 50_000_000  # programs of earlier seeds stay as they were
 COUNTING = 70_000_000  # seeds from here on count in global relations
 CHOOSING = 90_000_000  # and these look into sets that a condition chooses
 VALUES = 98_000_000  # and these have queries that are one expression
+SELECTING = 110_000_000  # and these select from a global relation by a field or a part
 
 HELPERS = """\
 def odd(x):
@@ -124,6 +125,9 @@ class QueryMaker:
         self.counting = self.all and self.seed >= COUNTING and self.rng.random() < 0.25
         if self.counting:
             self.with_global = self.tuples = True
+        self.selecting = self.all and self.seed >= SELECTING and self.rng.random() < 0.4
+        if self.selecting:
+            self.with_global = True
         self.made: list[QuerySpec] = []
         self.unused: list[str] = []
 
@@ -268,6 +272,30 @@ class QueryMaker:
             )
         wrap = "len({%s})" if rng.random() < 0.3 else "{%s}"
         kinds = tuple(rng.choice(("set", "obj")) for _ in params)
+        return QuerySpec(name, params, kinds, result, tuple(clauses), wrap, (), "", False, False)
+
+    def selecting_query(self, name: str) -> QuerySpec:
+        """A query that selects from a global relation by its parameter: most elements concern nobody."""
+        rng = self.rng
+        self.forms.add("query: selects from a global relation")
+        f, g = rng.choice(self.fields), rng.choice(self.fields)
+        clauses = rng.choice(
+            (
+                ["for x in R", f"if x.{f} == p0"], ["for x in R", f"if p0 == x.{f}", f"if x.{g} in T"],
+                ["for (x, y) in T", "if x == p0"], ["for (y, x) in T", "if x == p0", "if y in R"],
+                ["for x in R", f"for y in x.{g}", f"if x.{f} == p0"], ["for x in T", f"if x.{f} is p0"],
+                ["for (x, y) in T", f"if x.{f} == p0"], ["for (x, y, p0) in T", "if x in R"],
+                ["for x in R", f"if x.{f} == p0", "for y in T", f"if x.{g} == y"],
+                ["for x in R", f"if x.{f} == p0", "for y in R", f"if y.{g} == x"],
+                ["for (x, p0) in T", f"if x.{f} == p0"],
+            )
+        )  # fmt: skip
+        result = rng.choice(("x", "y", "(x, y)", f"x.{g}")) if "y" in " ".join(clauses) else "x"
+        if rng.random() < 0.3:
+            clauses.append(rng.choice((f"if x.{g} != 1", f"if x.{f} in p1", "if x in p1", f"if x.{g} == 2")))
+        params = ("p0", "p1") if "p1" in " ".join(clauses) else ("p0",)
+        wrap = rng.choice(("{%s}", "{%s}", "{%s}", "len({%s})", "any(%s)"))
+        kinds = ("any", "set")[: len(params)]
         return QuerySpec(name, params, kinds, result, tuple(clauses), wrap, (), "", False, False)
 
     def value_query(self, name: str) -> QuerySpec:
