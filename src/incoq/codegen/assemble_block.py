@@ -68,6 +68,7 @@ class Assign:
 class If:
     test: ast.expr
     safe: bool = True
+    unkeyed: ast.expr | None = None  # what stands for a look-up of a value without a hash
 
 
 @dataclass(frozen=True)
@@ -298,6 +299,7 @@ class Assembler:
         """A run of field reads and at most one test, tried together."""
         statements: list[ast.stmt] = []
         test: ast.expr | None = None
+        unkeyed: ast.expr | None = None
         fields_only = True
         while index < len(self.ops):
             op = self.ops[index]
@@ -305,7 +307,7 @@ class Assembler:
                 statements += quote("X = Y", X=op.target, Y=op.value)
                 fields_only = fields_only and op.is_field
             elif isinstance(op, If) and (statements or not op.safe):
-                test = op.test
+                test, unkeyed = op.test, op.unkeyed
                 index += 1
                 break
             else:
@@ -325,10 +327,14 @@ class Assembler:
         holes = self.owner.skipping(self.query)
         if not self._gives_bool(test):  # whose truth may raise
             test = quote_expr("True if TEST else False", TEST=test)
+        asked = quote("OK = TEST", OK=ok, TEST=test)
+        if unkeyed is not None:
+            asked = quote(
+                "try:\n    ASKED\nexcept TypeError:\n    OK = TEST", ASKED=asked, OK=ok, TEST=unkeyed
+            )
         return quote(
-            "try:\n    READS\n    OK = TEST\n"
-            "except Exception as ERROR:\n    OK = SKIP(ERROR)\nif OK:\n    REST",
-            READS=statements, OK=ok, TEST=test, REST=rest, **holes,
+            "try:\n    READS\n    ASKED\nexcept Exception as ERROR:\n    OK = SKIP(ERROR)\nif OK:\n    REST",
+            READS=statements, ASKED=asked, OK=ok, REST=rest, **holes,
         )  # fmt: skip
 
     def _gives_bool(self, test: ast.expr) -> bool:

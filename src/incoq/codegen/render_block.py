@@ -42,7 +42,7 @@ from incoq.codegen.lower_tests import Support, is_safe, lower_test
 from incoq.codegen.quote import Holes, quote, quote_expr
 from incoq.invariants.index_demanded import holds_demanded
 from incoq.ir.covers import Access, Step
-from incoq.ir.expressions import name
+from incoq.ir.expressions import name, names_in
 from incoq.ir.invariants import Block, Guard, Invariant, Plan, Store
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import CONTENT, COUNT, ITEM, MEMBER, SUBSCRIPT, Clause, Kind, Test
@@ -305,11 +305,35 @@ class _BlockRenderer:
 
     def _same(self, left: ast.expr, right: ast.expr) -> None:
         if ast.dump(left) != ast.dump(right):
+            if self._is_walked_for(left, right):
+                return
             test = "SAME(A, B)"
             if isinstance(left, ast.Name) and isinstance(right, ast.Name):  # no call for most values
                 test = "A is B or (A == B if A.__class__ in C and B.__class__ in C else SAME(A, B))"
             compared, same = self.support.COMPARED, self.support.same
             self.ops.append(If(quote_expr(test, SAME=same, C=compared, A=left, B=right)))
+
+    def _is_walked_for(self, left: ast.expr, right: ast.expr) -> bool:
+        """Where a whole set is walked for the elements with one value, a look-up in a set of that value tells
+        them from the others: equal objects have equal hashes, and most have none in common."""
+        first = next((at for at, op in enumerate(self.ops) if isinstance(op, For)), None)
+        keys = {v.id for k in self.keyable if isinstance(v := self.scope.bound.get(k), ast.Name)}
+        given = {c.id for c in self.event.columns if isinstance(c, ast.Name)} & keys
+        if first is None or not (isinstance(left, ast.Name) and isinstance(right, ast.Name)):
+            return False
+        if (left.id in given) is (right.id in given):
+            return False
+        one, other = (left, right) if left.id in given else (right, left)
+        wanted = self.owner.supply_local(f"wanted_{one.id}")  # the same in walks inside this one
+        if not any(isinstance(op, Plain) and wanted in names_in(op.statement) for op in self.ops):
+            self.ops.insert(first, Plain(quote("W = {V}", W=wanted, V=one)[0]))
+        test = quote_expr("V in W", V=other, W=wanted)
+        if other.id in keys:
+            self.ops.append(If(test))
+        else:
+            unkeyed = quote_expr("SAME(A, B)", SAME=self.support.same, A=other, B=one)
+            self.ops.append(If(test, False, unkeyed))
+        return True
 
     def _match(self, pattern: Pattern, value: ast.expr) -> None:
         """Split an element by a pattern; one that does not match is skipped."""
