@@ -198,3 +198,32 @@ def test_the_cost_of_what_answers_cause_is_counted_once_where_they_cause_one_ano
     summands = event_cost(incoq.compile_source(text).plan, MEMBER).split(" + ")
     assert len(summands) == len(set(summands)) > 5
     assert any("#friends" in summand for summand in summands)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "{x for (x, p) in T}",
+        "len({x for (x, p) in T})",
+        "max((x for (x, p) in T), default=0)",
+        "1 + len({x for (x, p) in T})",
+        "len({x for (x, p) in T}) > 1",
+        "{(x, p) for (x, y) in T if x in {y for (y, p) in T}}",
+        "{x for (x, y) in T if len({y for (y, p) in T}) == 2}",
+        "sum(x for (x, y) in T if any(p for (y, p) in T))",
+    ],
+)
+def test_only_the_querys_own_comprehension_joins_a_variable_with_a_parameter(returned: str) -> None:
+    program = f"""
+T = Set()
+
+@query
+def q(p):
+    return {returned}
+
+def main(show):
+    for pair in ((1, 2), (3, None), (4, 7)):
+        T.add(pair)
+        show(q(None), q(2), q(5), q(7))
+"""
+    same_both_ways(program)
