@@ -28,6 +28,8 @@ SAVINGS = {
     "numbers": "counts kept as numbers",
     "whole": "nested counts for all values",
     "demanded": "indices of demanded tuples",
+    "fetching": "an answer fetched once in a loop",
+    "walks": "one walk for another element",
 }
 KINDS = ("query", "tagged", "untagged", "mixed")
 

@@ -58,6 +58,8 @@ SAVINGS = (
     "numbers",
     "whole",
     "demanded",
+    "fetching",
+    "walks",
 )
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 

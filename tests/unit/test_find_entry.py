@@ -67,7 +67,7 @@ def test_an_element_that_nobody_asks_about_is_added_without_a_call() -> None:
     text = compile_source(attending("")).code
     entering = text[text.index("def enter") : text.index("def leave")]
     assert "matters = a.course in r_attending" in entering
-    assert "set_add(ATTENDS, a)" in entering
+    assert "add_ATTENDS(a)" in entering
 
 
 def test_what_was_looked_up_in_the_set_is_looked_up_elsewhere_without_ado() -> None:
@@ -75,7 +75,7 @@ def test_what_was_looked_up_in_the_set_is_looked_up_elsewhere_without_ado() -> N
     enrolling = text[text.index("def enrol") : text.index("def expel")]
     assert "try" not in enrolling
     assert "STUDENTS._put_(s)" in enrolling
-    assert "set_add(STUDENTS, s)" in enrolling
+    assert "add_STUDENTS(s)" in enrolling
 
 
 def test_a_part_of_a_tuple_is_looked_up_as_it_stands_in_the_program() -> None:

@@ -89,14 +89,15 @@ def rewrite_module(
         changers=support.changers,
         is_key=support.names["is_key"],
         alone=support.names["ALONE"],
-        plainly={"add": support.names["set_add"], "discard": support.names["set_discard"]},
     )  # fmt: skip
     try:
         in_place = InPlace()
         if "inlining" not in without:
             in_place = InPlace(sets=frozenset(support.own_classes.values()))
             if not binds_anywhere(module.tree, CAUGHT_IN_PLACE):
-                in_place = InPlace(support.guards, support.entries, in_place.sets, support.set_entries)
+                in_place = InPlace(
+                    support.guards, support.entries, in_place.sets, support.set_entries, support.bound
+                )
         edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, in_place)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None

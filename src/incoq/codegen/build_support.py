@@ -14,6 +14,7 @@ from functools import cached_property
 from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.drop_unused import drop_unused
 from incoq.codegen.embed_prelude import defined, needed_classes, prelude_of, renamed
+from incoq.codegen.fetch_once import fetch_once
 from incoq.codegen.find_entry import Entry
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support
@@ -52,6 +53,7 @@ class SupportCode:
     fixers: dict[str, str]  # fixed set -> function(set) that is told of it
     fixed: dict[str, str]  # fixed set -> the name that the code has for it
     own_classes: dict[str, str]  # class of a fixed set while it is maintained -> that set
+    bound: dict[str, dict[str, str]]  # such a set -> its methods that maintain nothing, by their names
     at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
     results: tuple[str, ...]  # the maps that such expressions look into
     roots: tuple[str, ...]  # what stays even where nothing mentions it
@@ -127,6 +129,10 @@ def build_support(
         stores[0].after_definition = True  # type: ignore[attr-defined]
     stores = [*renderer.fixed_sets(), *stores]
     statements = [*body, *stores, *asking.stores, *renderer.functions, *asking.functions, *by_name]
+    if "fetching" not in plan.without:
+        harmless = {names[n] for n in ("watchable", "stored", "steady")}
+        quiet = {*renderer.quiet, *harmless, renderer.watch, renderer.unwatch}
+        statements = fetch_once(statements, renderer.answer, quiet)
     roots = [names["Set"], names["IncoqRuntimeError"]]  # a program may import them for others only
     if weak:
         roots.append(supply.fresh("weakly"))
@@ -137,7 +143,7 @@ def build_support(
         renderer.adopted, asking.usual, renderer.guards,
         renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
-        {own: fixed for fixed, own in renderer.own_classes.items()}, asking.at_once,
+        {own: fixed for fixed, own in renderer.own_classes.items()}, renderer.bound, asking.at_once,
         tuple(plan.result_of(query).name for query in asking.at_once), tuple(roots),
     )  # fmt: skip
 

@@ -125,6 +125,11 @@ class Maintenance:
         self.own_classes: dict[str, str] = {}
         if self.switches:
             self.own_classes = {v: self.supply.fresh(f"Maintained_{v}") for v in self.fixed}
+        # the methods of a plain set, bound: Python calls them faster than `set.add(s, x)` of a subclass
+        self.bound = {
+            v: {method: self.supply.fresh(f"{method}_{v}") for method in ("add", "discard")}
+            for v in self.own_classes
+        }
 
     def _outline(self, function: str, params: object, body: list[ast.stmt]) -> None:
         assert isinstance(params, list)

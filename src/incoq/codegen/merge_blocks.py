@@ -54,9 +54,9 @@ def _merges(first: ast.If, second: ast.If, quiet: Collection[str]) -> bool:
     if first.orelse or second.orelse or ast.dump(first.test) != ast.dump(second.test):
         return False
     tags = any(isinstance(part, ast.Name) for part in _parts(first.test))
-    if tags and not all(_is_quiet(node, quiet) for statement in first.body for node in ast.walk(statement)):
+    if tags and not all(is_quiet(node, quiet) for statement in first.body for node in ast.walk(statement)):
         return False
-    return _is_steady(first.test) and not names_in(first.test) & set(_assigned(first.body))
+    return _is_steady(first.test) and not names_in(first.test) & set(assigned(first.body))
 
 
 def _fetches_again(merged: list[ast.stmt], statement: ast.stmt, quiet: Collection[str]) -> bool:
@@ -70,8 +70,8 @@ def _fetches_again(merged: list[ast.stmt], statement: ast.stmt, quiet: Collectio
         return False
     return (
         _merges(tested, statement, quiet)
-        and not names_in(again) & set(_assigned(tested.body))
-        and all(_is_quiet(node, quiet) for inner in tested.body for node in ast.walk(inner))
+        and not names_in(again) & set(assigned(tested.body))
+        and all(is_quiet(node, quiet) for inner in tested.body for node in ast.walk(inner))
     )
 
 
@@ -92,14 +92,14 @@ def _same_try(first: ast.Try, second: ast.Try) -> bool:
     if more or len(second.body) > 1 or not _is_reading(unpack) or ast.dump(unpack) != ast.dump(again):
         return False
     handlers, others = map(ast.dump, first.handlers), map(ast.dump, second.handlers)
-    return list(handlers) == list(others) and not names_in(unpack) & set(_assigned(first.orelse))
+    return list(handlers) == list(others) and not names_in(unpack) & set(assigned(first.orelse))
 
 
 def _parts(test: ast.expr) -> list[ast.expr]:
     return test.values if isinstance(test, ast.BoolOp) else [test]
 
 
-def _is_quiet(node: ast.AST, quiet: Collection[str]) -> bool:
+def is_quiet(node: ast.AST, quiet: Collection[str]) -> bool:
     """Does a call, if it is one, change at most the structure that it is a method of?"""
     match node:
         case ast.Call(func=ast.Name(id=function)):
@@ -140,9 +140,9 @@ def _without_prefix(before: list[ast.stmt], block: ast.If) -> list[ast.stmt]:
     done: list[str] = []
     later = before
     while rest and later and _is_reading(rest[0]) and ast.dump(rest[0]) == ast.dump(later[0]):
-        done += _assigned(rest[:1])
+        done += assigned(rest[:1])
         rest, later = rest[1:], later[1:]
-    if set(done) & set(_assigned(later)):
+    if set(done) & set(assigned(later)):
         rest = list(block.body)
     return commented(rest, *getattr(block, "comments", ()))
 
@@ -159,7 +159,7 @@ def _is_reading(statement: ast.stmt) -> bool:
     return False
 
 
-def _assigned(statements: list[ast.stmt]) -> Iterator[str]:
+def assigned(statements: list[ast.stmt]) -> Iterator[str]:
     """The names that statements bind."""
     for statement in statements:
         for node in ast.walk(statement):

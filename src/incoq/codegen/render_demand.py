@@ -218,6 +218,9 @@ class DemandRenderer(NestedRenderer):
         )
         for fixed, own in self.own_classes.items():
             made += quote("OWN[X] = CLASS", OWN=self.own_class, X=self.fixed[fixed], CLASS=own)
+            for method, bound in self.bound[fixed].items():
+                plain = self.support.names[f"set_{method}"]
+                made += quote("B = M.__get__(X)", B=bound, M=plain, X=self.fixed[fixed])
         return commented(made, "the sets that are known by name")
 
     def _class_of(self, fixed: str) -> str:

@@ -73,6 +73,7 @@ class EventRenderer(DemandRenderer):
         if self.flags(dependents):
             replace_old = self.replace_flags(self._before(dependents, True, True), away, False, known)
             replace_new = self.replace_flags(self._after(dependents, True, True), put, True, known)
+        at_once = self.replace_element(dependents, away, name(self.value), known)
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
         guard = self._entry_guard(dependents, name(receiver))
@@ -82,23 +83,23 @@ class EventRenderer(DemandRenderer):
                 HAS_HASH=self.support.has_hash, **holes,
             )  # fmt: skip
         present = quote_expr("OLD is not MISSING", **holes)
+        change = [
+            *_branch(present, replace_old, lose_missing),
+            *assign,
+            *self._adopted(name(self.value)),
+            *(gain if replace_new is gain else _branch(present, replace_new, gain)),
+        ]
+        if at_once:
+            change = quote(
+                "if OLD.__class__ in FITTING and V.__class__ in FITTING:\n    AT_ONCE\nelse:\n    CHANGE",
+                FITTING=self.support.FITTING, AT_ONCE=[*assign, *at_once], CHANGE=change, **holes,
+            )  # fmt: skip
         work = [
             *self.waiting("note_field(O, F)", assign, **holes),
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
             *_branch(present, trial if lose else [], []),
-            *self.whole(
-                [
-                    *_branch(present, replace_old, lose_missing),
-                    *assign,
-                    *self._adopted(name(self.value)),
-                    *(gain if replace_new is gain else _branch(present, replace_new, gain)),
-                    *self.settled(),
-                ],
-                assign,
-                receiver,
-                field_name,
-            ),
+            *self.whole([*change, *self.settled()], assign, receiver, field_name),
         ]
         if self._entry_tags(dependents) and field_name not in self.plan.class_fields:
             self.guards[field_name] = self._names_of(dependents)
@@ -232,10 +233,10 @@ class EventRenderer(DemandRenderer):
         if entry is not None:
             self.set_entries[fixed] = entry
         holes: Holes = {
-            "S": source, "X": element, "ADD": self.support.set_add, "DISCARD": self.support.set_discard,
-            "STORED": self.support.stored,
+            "S": source, "X": element, "ADD": self.bound[fixed]["add"],
+            "DISCARD": self.bound[fixed]["discard"], "STORED": self.support.stored,
         }  # fmt: skip
-        add, discard = quote("ADD(S, X)", **holes), quote("DISCARD(S, X)", **holes)
+        add, discard = quote("ADD(X)", **holes), quote("DISCARD(X)", **holes)
         grow = self.whole([
             *halves["before_add"], *add, *halves["after_add"], *self.settled(),
         ], add)  # fmt: skip

@@ -16,7 +16,7 @@ from incoq.codegen.maintenance import Dependent, Maintenance, tuple_of
 from incoq.codegen.merge_blocks import merge_blocks
 from incoq.codegen.quote import Holes, commented, fill, quote, quote_expr
 from incoq.codegen.render_block import Event, Scope
-from incoq.ir.expressions import Expr, name
+from incoq.ir.expressions import Expr, name, names_in
 from incoq.ir.invariants import Block, Invariant, Store
 from incoq.ir.relational import (
     COUNT,
@@ -180,6 +180,36 @@ class HeadRenderer(Maintenance):
         order = self._after if add else self._before
         event = Event(tuple(scope.get(v) for v in invariant.head))
         return self._run(order(dependents, True, True), event, add)
+
+    # -- the element of many combinations gets another value
+
+    def replace_element(
+        self, dependents: list[Dependent], event: Event, new: ast.expr, known: frozenset[str]
+    ) -> list[ast.stmt]:
+        """One walk through the combinations where an assignment would need two, the one that takes the old
+        element away and the one that puts the new one in: the value is their element, and nothing else."""
+        if len(dependents) != 1 or self.adopt is not None or "walks" in self.plan.without:
+            return []
+        [(invariant, block)] = dependents
+        query, old = self.by_name[invariant.query], self._new_element(invariant, block, event)
+        if invariant.store is not Store.RESULT or _watches(dependents[0]) or query.rest or not old:
+            return []
+
+        def change(scope: Scope) -> list[ast.stmt]:
+            taken = self._change_result(invariant, scope, add=False)
+            put = [_replace(s, old, new) for s in self._change_result(invariant, scope, add=True)]
+            fetched = ast.dump(taken[0]) == ast.dump(put[0])
+            return [*taken, *(put[1:] if fetched else put)]
+
+        self.fitting, noted = old, list(self.renderer.noted)
+        walk = self.renderer.block(invariant, block, event, lambda scope: quote("pass"), known)
+        body = self.renderer.block(invariant, block, event, change, known)
+        self.fitting, self.renderer.noted[:] = "", noted
+        if any(old in names_in(statement) for statement in walk):
+            return []  # a condition depends on it, too
+        clause, cost = invariant.clauses[block.clause], block.covers.best.cost
+        about = f"{invariant.name} for {clause.relation} := ({', '.join(clause.args)}): O({cost})"
+        return commented(body, about)
 
     # -- flags, which indices of joins leave out, see join_stages.told
 

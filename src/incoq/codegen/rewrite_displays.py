@@ -66,7 +66,6 @@ class UpdateNames:
     changers: Mapping[str, str] = field(default_factory=dict)  # setters of objects that are known to matter
     is_key: str = "is_key"  # tells whether tags can be asked for an object
     alone: str = "ALONE"  # the classes whose objects equal no other
-    plainly: Mapping[str, str] = field(default_factory=dict)  # method of a set -> Python's own
 
     def __post_init__(self) -> None:
         classes = (self.set_class, self.list_class, self.dict_class)

@@ -25,7 +25,7 @@ So does the look-up whether a global set that never is another one has an elemen
            ROLES.add(role)                                   if role not in ROLES:
                                                                  ROLES._put_(role)
 
-and in both cases the look-ups that tell whether anybody asks about the values (`find_entry`):
+and within both the look-ups that tell whether anybody asks about the values (`find_entry`):
 
            ATTENDS.add(a)                                    if a not in ATTENDS:
                                                                  try:
@@ -35,7 +35,7 @@ and in both cases the look-ups that tell whether anybody asks about the values (
                                                                  if matters:
                                                                      ATTENDS._put_(a)
                                                                  else:
-                                                                     set_add(ATTENDS, a)
+                                                                     add_ATTENDS(a)
 
 An update on a line of its own becomes several lines; where it shares one (`;`, `if c: o.f += 1`) the new
 statements, all simple ones, are joined by `; `. Temporaries are deleted at once: they keep
@@ -118,6 +118,7 @@ class InPlace:
     entries: Mapping[str, Entry] = field(default_factory=dict)  # field -> what one of its values must be in
     sets: Collection[str] = ()  # global sets with methods for an element that is new or there
     set_entries: Mapping[str, Entry] = field(default_factory=dict)  # such a set -> the same of its elements
+    plainly: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # and its methods, unmaintained
 
 
 @dataclass(frozen=True)
@@ -463,22 +464,19 @@ class _Rewriter:
                 alone = ast.Attribute(value, "__class__", ast.Load())
                 other = ast.Compare(alone, [ast.NotIn()], [verbatim(self.names.alone)])
                 matters = ast.BoolOp(ast.Or(), [other, matters])
-            plainly: list[ast.stmt] = [
-                ast.Expr(ast.Call(verbatim(self.names.plainly[method.attr]), [owner, value], []))
-            ]
+            bound = self.in_place.plainly[ast.unparse(method.value)][method.attr]
+            plainly: list[ast.stmt] = [ast.Expr(ast.Call(verbatim(bound), [value], []))]
             if any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(matters)):
-                work = self._decided(matters, ast.Constant(True), work, plainly)
+                work = self._decided(matters, work, plainly)
             else:  # what was looked up in the set can be looked up elsewhere
                 work = [ast.If(matters, work, plainly)]
         stmts.append(ast.If(ast.Compare(value, [operator], [owner]), work, []))
         return self._statements(self.source.start(stmt), self.source.end(stmt), [*stmts, *new.deletion()])
 
-    def _decided(
-        self, test: ast.expr, unknown: ast.expr, work: list[ast.stmt], plain: list[ast.stmt]
-    ) -> list[ast.stmt]:
-        """Do the work where a test holds or, should it raise, where `unknown` does; else `plain` alone."""
+    def _decided(self, test: ast.expr, work: list[ast.stmt], plain: list[ast.stmt]) -> list[ast.stmt]:
+        """Do the work where a test holds or raises; else `plain` alone."""
         matters = ast.Name(self.matters, ast.Store())
-        failed = ast.ExceptHandler(verbatim("Exception"), None, [_assignment(matters, unknown)])
+        failed = ast.ExceptHandler(verbatim("Exception"), None, [_assignment(matters, ast.Constant(True))])
         return [ast.Try([_assignment(matters, test)], [failed], [], []), ast.If(matters, work, plain)]
 
     def _set_in_place(self, target: ast.Attribute, value: ast.expr) -> list[ast.stmt]:
@@ -496,15 +494,13 @@ class _Rewriter:
         change = self._set(target, value)
         if (changer := self.names.changers.get(field_name)) is not None:
             change = ast.Expr(ast.Call(verbatim(changer), [value, obj], []))
+        work = [change]
         if (entry := self.in_place.entries.get(field_name)) is not None:
             old = ast.Attribute(obj, target.attr, ast.Load())
-            concerns = ast.BoolOp(ast.And(), [guard, entry.of(obj, old, value)])
-            return self._decided(concerns, asked, [change], [plain])
+            work = self._decided(entry.of(obj, old, value), [change], [plain])
         unknown = [ast.If(asked, [ast.Raise()], []), plain]
         caught = verbatim(f"({', '.join(_UNKEYED)})")
-        return [
-            ast.Try([ast.If(guard, [change], [plain])], [ast.ExceptHandler(caught, None, unknown)], [], [])
-        ]
+        return [ast.Try([ast.If(guard, work, [plain])], [ast.ExceptHandler(caught, None, unknown)], [], [])]
 
     def _del(self, target: ast.Attribute) -> ast.stmt:
         obj = verbatim(self._object(target))

@@ -1,0 +1,103 @@
+"""Fetch the answer that a loop changes once, not in every turn.
+
+Before:    for p in g_perms:                            After:    answer = None
+               ...                                                for p in g_perms:
+               answer = r_q[users, uid]                               ...
+               answer[p_name] = ...                                   if answer is None:
+                                                                          answer = r_q[users, uid]
+                                                                      answer[p_name] = ...
+Invariant: an answer is fetched where it was fetched before, and is the same in every turn: its key depends on
+           nothing that the loop binds, and nothing in the loop begins or ends to keep an answer
+Cost:      linear in the code, for each level of loops
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Collection
+
+from incoq.codegen.merge_blocks import assigned, is_quiet
+from incoq.codegen.quote import commented, quote
+from incoq.ir.expressions import names_in
+
+Change = Callable[[list[ast.stmt]], list[ast.stmt]]
+
+
+def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) -> list[ast.stmt]:
+    """The same statements; `answer` is the local name of what is fetched, and functions that are `quiet`
+    begin and end to keep nothing."""
+
+    def functions(inner: list[ast.stmt]) -> list[ast.stmt]:
+        return [_changed(s, loops if isinstance(s, ast.FunctionDef) else functions) for s in inner]
+
+    def loops(inner: list[ast.stmt]) -> list[ast.stmt]:
+        if answer not in assigned(inner):
+            return inner
+        made: list[ast.stmt] = []
+        for statement in inner:  # the outermost loop first: there one fetch serves most turns
+            if isinstance(statement, ast.For) and _is_steady(statement, answer, quiet):
+                begin = quote("A = None", A=answer)
+                made += commented(begin, *getattr(statement, "comments", ()))
+                statement = _changed(statement, lazily)
+                statement.comments = ()  # type: ignore[attr-defined]
+                made.append(statement)
+            else:
+                made.append(_changed(statement, loops))
+        return made
+
+    def lazily(inner: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in inner:
+            if _fetched(statement, answer) is None:
+                made.append(_changed(statement, lazily))
+            else:
+                bare = copy.copy(statement)
+                bare.comments = ()  # type: ignore[attr-defined]
+                fetch = quote("if A is None:\n    FETCH", A=answer, FETCH=[bare])
+                made += commented(fetch, *getattr(statement, "comments", ()))
+        return made
+
+    return functions(statements)
+
+
+def _changed(statement: ast.stmt, change: Change) -> ast.stmt:
+    """A copy of a statement whose blocks are changed; the same code may stand in several functions."""
+    made = copy.copy(statement)
+    for field in ("body", "orelse", "finalbody"):
+        if isinstance(block := getattr(made, field, None), list):
+            setattr(made, field, change(block))
+    if isinstance(made, ast.Try):
+        made.handlers = [ast.ExceptHandler(h.type, h.name, change(h.body)) for h in made.handlers]
+    return made
+
+
+def _fetched(statement: ast.AST, answer: str) -> ast.Subscript | None:
+    """What an assignment to `answer` looks up, if it does."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.Subscript(value=ast.Name()) as kept):
+            return kept if target == answer else None
+    return None
+
+
+def _is_steady(loop: ast.For, answer: str, quiet: Collection[str]) -> bool:
+    """Is one answer fetched in all of a loop?"""
+    inside = [node for statement in loop.body for node in ast.walk(statement)]
+    kept = [found for node in inside if (found := _fetched(node, answer)) is not None]
+    bound = list(assigned([loop]))
+    if not kept or bound.count(answer) != len(kept) or len({ast.dump(k) for k in kept}) != 1:
+        return False
+    holder = kept[0].value
+    assert isinstance(holder, ast.Name)
+    return (
+        not names_in(kept[0].slice) & set(bound)
+        and all(is_quiet(node, quiet) for node in inside)
+        and not any(_changes(node, holder.id) for node in inside)
+    )
+
+
+def _changes(node: ast.AST, holder: str) -> bool:
+    match node:
+        case ast.Subscript(value=ast.Name(id=changed), ctx=ast.Store() | ast.Del()):
+            return changed == holder
+    return False
