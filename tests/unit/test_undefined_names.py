@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from incoq import compile_source
+from incoq import compile_path, compile_source
+from incoq.codegen.build_package import package_files
 from incoq.names import free_names
 
 PROGRAMS = sorted(Path(__file__).parents[2].glob("programs/*.py"))
@@ -26,3 +27,10 @@ def test_a_global_that_a_function_sets_is_defined() -> None:
 def test_a_compiled_program_defines_every_name_that_it_reads(program: Path, strategy: str) -> None:
     compiled = compile_source(program.read_text(), str(program), strategy=strategy)
     assert free_names(compiled.code) == set()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
+def test_a_program_apart_from_its_support_code_imports_every_name_that_it_reads(program: Path) -> None:
+    files = package_files(compile_path(program), "_support")
+    assert len(files) == 2
+    assert {name: free_names(text) for name, text in files.items()} == dict.fromkeys(files, set())

@@ -91,7 +91,7 @@ def exported_names(support: SupportCode) -> set[str]:
     """Everything that rewritten text may call."""
     tables = (support.setters, support.deleters, support.changers, support.names, support.ask, support.view)
     companions = (support.demand, support.release, support.demanded, support.usual, support.fixers)
-    names = {n for table in (*tables, *companions) for n in table.values()}
+    names = {n for table in (*tables, *companions, *support.bound.values()) for n in table.values()}
     deciding = {tag for tags in support.guards.values() for tag in tags}
     for entry in (*support.entries.values(), *support.set_entries.values()):
         deciding |= entry.structures()
