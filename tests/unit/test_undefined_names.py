@@ -33,4 +33,4 @@ def test_a_compiled_program_defines_every_name_that_it_reads(program: Path, stra
 def test_a_program_apart_from_its_support_code_imports_every_name_that_it_reads(program: Path) -> None:
     files = package_files(compile_path(program), "_support")
     assert len(files) == 2
-    assert {name: free_names(text) for name, text in files.items()} == dict.fromkeys(files, set())
+    assert {name: free_names(text) for name, text in files.items()} == {name: set() for name in files}
