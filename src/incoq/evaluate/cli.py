@@ -272,7 +272,8 @@ def _left_out(evaluation: Evaluation, finished: bool) -> tuple[str, ...]:
         lines.append(f"Experiments left out: {', '.join(others)}.")
     missing = [PEERS[mode] for mode in PEERS if not is_installed(mode)]
     if missing:
-        lines.append(f"Peers that are not installed here: {', '.join(missing)} (the extras peers and ducks of incoq).")
+        named = ", ".join(missing)
+        lines.append(f"Peers that are not installed here: {named} (the extras peers and ducks of incoq).")
     return tuple(lines)
 
 
