@@ -29,6 +29,7 @@ OPERATIONS = 300
 EACH = 2  # exceptions at each statement
 POINT, DISARM = "trust_point", "trust_disarm"  # names that no program has
 PIECEWISE = ("iadd", "extend")  # lists grow one element after the other
+PASSING = ("partly",)  # what it adds it may remove again
 
 
 class Flaky(Exception):  # noqa: N818  # what an operator of the program might raise now and then
@@ -161,8 +162,10 @@ class Interruptions(Execution):
             return
         function = self.functions[op.name]
         before: list[tuple[Any, Any]] = []
+        given: list[Any] = []
 
         def interrupted(*args: Any) -> Any:
+            given.extend(args)
             before.extend((real, copied(real)) for real, _ in self.copies.values())
             return self.injector.call(function, *args)
 
@@ -170,12 +173,12 @@ class Interruptions(Execution):
         try:
             yield
         except Interrupted:
-            self.whole(op, before)
+            self.whole(op, before, given)
             raise
         finally:
             self.live[op.name] = function
 
-    def whole(self, op: Op, before: list[tuple[Any, Any]]) -> None:
+    def whole(self, op: Op, before: list[tuple[Any, Any]], given: list[Any]) -> None:
         """What the update changes is as it was, or as plain Python would have left it; where a function of
         the program makes several updates, each element and entry is."""
         for real, old in before:
@@ -187,7 +190,8 @@ class Interruptions(Execution):
                         options = [new[:size] for size in range(len(old), len(new) + 1)]
                     whole = any(len(real) == len(o) and same_content(real, o) for o in options)
                 case set():
-                    whole = old & new <= set(real) <= old | new
+                    passing = set(given[1:]) if op.name in PASSING else set()
+                    whole = old & new <= set(real) <= old | new | passing
                 case dict():
                     kept = {k for k in old if k in new and old[k] is new[k]}
                     whole = kept <= set(real) and all(

@@ -22,6 +22,12 @@ def test_points_stand_before_every_statement_but_those_that_an_exception_leads_t
     assert len(injector.functions) == 3
 
 
+@pytest.mark.parametrize("number", [905_048, 905_101, 905_251])
+def test_an_exception_that_once_left_something_wrong_does_so_no_more(number: int) -> None:
+    found, _ = interrupt(number, *setting(number))
+    assert not found
+
+
 @pytest.mark.parametrize("mode", ["filtered", "incremental"])
 def test_an_operator_that_raises_in_an_update_leaves_every_invariant_true(mode: str) -> None:
     tried = list(faults(mode))

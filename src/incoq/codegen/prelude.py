@@ -138,21 +138,18 @@ def asked_within() -> IncoqRuntimeError:
     return IncoqRuntimeError("IQ308", "a query was asked while an update was maintained")
 
 
-LOST: dict[tuple[Any, Any], None] = {}  # what the program demanded itself and an exception made forgotten
+LOST: dict[tuple[Any, Any], Any] = {}  # what the program demanded itself and an exception made forgotten
 
 
 def resume() -> None:
-    """Demand again what was forgotten."""
-    lost = list(LOST)
-    LOST.clear()
-    while lost:
-        demand, key = lost[-1]
-        try:
-            demand(*key)
-        except BaseException:
-            LOST.update(dict.fromkeys(lost))
-            raise
-        lost.pop()
+    """Demand again what was forgotten. It stays noted until it is kept, or where it cannot be kept even now:
+    who demands it in vain notes it anew."""
+    for lost in list(LOST):
+        demand, key = lost
+        LOST[lost] = resume
+        demand(*key)
+        if LOST.get(lost) is resume:
+            del LOST[lost]
 
 
 set_add, set_discard, set_pop = set.add, set.discard, set.pop
