@@ -29,11 +29,12 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
     begin and end to keep nothing."""
 
     def functions(inner: list[ast.stmt]) -> list[ast.stmt]:
-        return [_changed(s, loops if isinstance(s, ast.FunctionDef) else functions) for s in inner]
+        return [_changed(s, body if isinstance(s, ast.FunctionDef) else functions) for s in inner]
+
+    def body(inner: list[ast.stmt]) -> list[ast.stmt]:
+        return loops(inner) if answer in assigned(inner) else inner
 
     def loops(inner: list[ast.stmt]) -> list[ast.stmt]:
-        if answer not in assigned(inner):
-            return inner
         made: list[ast.stmt] = []
         for statement in inner:  # the outermost loop first: there one fetch serves most turns
             if isinstance(statement, ast.For) and _is_steady(statement, answer, quiet):
