@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from incoq.codegen.merge_blocks import assigned, is_quiet
 from incoq.codegen.quote import commented, quote
 from incoq.ir.expressions import names_in
 
+_BLOCKS = ("body", "orelse", "finalbody")
 Change = Callable[[list[ast.stmt]], list[ast.stmt]]
 
 
@@ -29,10 +30,10 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
     begin and end to keep nothing."""
 
     def functions(inner: list[ast.stmt]) -> list[ast.stmt]:
-        return [_changed(s, body if isinstance(s, ast.FunctionDef) else functions) for s in inner]
-
-    def body(inner: list[ast.stmt]) -> list[ast.stmt]:
-        return loops(inner) if answer in assigned(inner) else inner
+        return [
+            _changed(s, loops if isinstance(s, ast.FunctionDef) else functions) if _has_loops(s) else s
+            for s in inner
+        ]
 
     def loops(inner: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -44,7 +45,7 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
                 statement.comments = ()  # type: ignore[attr-defined]
                 made.append(statement)
             else:
-                made.append(_changed(statement, loops))
+                made.append(_changed(statement, loops) if _has_loops(statement) else statement)
         return made
 
     def lazily(inner: list[ast.stmt]) -> list[ast.stmt]:
@@ -62,10 +63,21 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
     return functions(statements)
 
 
+def _has_loops(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.For) or any(map(_has_loops, _inner(statement)))
+
+
+def _inner(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements within one."""
+    for part in (statement, *getattr(statement, "handlers", ())):
+        for field in _BLOCKS:
+            yield from getattr(part, field, ())
+
+
 def _changed(statement: ast.stmt, change: Change) -> ast.stmt:
     """A copy of a statement whose blocks are changed; the same code may stand in several functions."""
     made = copy.copy(statement)
-    for field in ("body", "orelse", "finalbody"):
+    for field in _BLOCKS:
         if isinstance(block := getattr(made, field, None), list):
             setattr(made, field, change(block))
     if isinstance(made, ast.Try):
