@@ -29,6 +29,7 @@ from incoq.frontend.check_classes import (
     computed_fields,
     defines_equality,
     doubtful_classes,
+    part_fields,
     unconstrained,
 )
 from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
@@ -258,6 +259,7 @@ def _plan(
         plan,
         class_fields=frozenset(class_fields(program) & set(plan.fields())),
         computed_fields=frozenset(field for field, _, _ in computed_fields(program, plan.fields())),
+        part_fields=frozenset(part_fields(program, plan.fields())),
     )
     return plan, supply, private
 

@@ -770,6 +770,22 @@ def entries(m: Any) -> Iterable[Any]:
     return items(m)
 
 
+def is_new(x: Any, known: set[Any]) -> bool:
+    """Is it none of what is known? What cannot be a key never is."""
+    try:
+        return x not in known
+    except TypeError:
+        return False
+
+
+def part(x: Any, field: str) -> Any:
+    """A field that the object may have from the start, such as `date.month`."""
+    try:
+        return getattr(x, field)
+    except Exception:
+        return MISSING
+
+
 def dict_item(m: Any, k: Any) -> Any:
     """The value of an entry of a dict; raises where there is none."""
     if m.__class__ is not Dict:
