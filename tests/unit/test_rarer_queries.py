@@ -227,3 +227,46 @@ def main(show):
         show(q(None), q(2), q(5), q(7))
 """
     same_both_ways(program)
+
+
+def test_functions_and_value_classes_may_be_imported_by_their_names() -> None:
+    same_both_ways(
+        """
+        import math as m
+        import datetime
+        from datetime import timedelta
+        from decimal import Decimal as D
+        from fractions import Fraction
+        from math import floor, sqrt as root
+
+        class X:
+            def __init__(self, size, day):
+                self.size, self.day = size, day
+
+        def below(x, limit=3, *, at_least=0): return at_least <= x.size < limit
+
+        @query
+        def roots(s):
+            return {root(x.size) + floor(m.pi) for x in s if x.size < m.tau}
+
+        @query
+        def late(s, today):
+            return {x.size for x in s if x.day + timedelta(days=2) > today >= datetime.date(2024, 1, 3)}
+
+        @query
+        def exact(s):
+            return {D(x.size) + D("0.5") for x in s if Fraction(x.size, 2) > 1}
+
+        @query
+        def within(s):
+            return {x.size for x in s if below(x, limit=4, at_least=2) if below(limit=9, x=x)}
+
+        def main(show):
+            xs = [X(n, datetime.date(2024, 1, 1 + n)) for n in range(8)]
+            s, today = Set(xs), datetime.date(2024, 1, 4)
+            show(roots(s), late(s, today), exact(s), within(s))
+            xs[1].size, xs[2].day = 100, None
+            s.discard(xs[5])
+            show(roots(s), late(s, today), exact(s), within(s))
+        """
+    )

@@ -62,8 +62,11 @@ class Queries(Protocol):
     def called(self, module: Module, func: ast.expr) -> Called | None:
         """The query that a call names, if it names one."""
 
+    def helper(self, module: Module, func: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
+        """The function of the program that a call names, if it names one."""
+
     def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
-        """Note that a query calls functions of a module: a name means one module in all queries."""
+        """Note that a query calls functions of a module: a name means the same in all queries."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,12 @@ class _Reader:
         self.place, self.module, self.comp, self.params = place, place.module, comp, tuple(params)
         self.variables: set[str] = set(params)
         self.purifier = Purifier(
-            place.module, self.is_variable, self.nest, self._own_variables, place.queries.imports
+            place.module,
+            self.is_variable,
+            self.nest,
+            self._own_variables,
+            place.queries.imports,
+            place.queries.helper,
         )
         self.free: dict[str, None] = {}
         self.as_source = False
@@ -197,8 +205,17 @@ class _Reader:
                 return [Membership(self._pattern(expression.left), self._source(source))]
         return [Condition(self._expression(expression, truth=True))]
 
+    def _is_of_variable(self, func: ast.expr) -> bool:
+        """Is what is called a variable, or something of one that is named like a module?"""
+        match func:
+            case ast.Name(id=identifier):
+                return self.is_variable(identifier)
+            case ast.Attribute(value=ast.Name(id=alias)):
+                return alias in self.module.imports and self.is_variable(alias)
+        return False
+
     def _called(self, node: ast.expr) -> bool:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.is_variable(node.func.id):
+        if isinstance(node, ast.Call) and self._is_of_variable(node.func):
             return False
         return isinstance(node, ast.Call) and self.place.queries.called(self.module, node.func) is not None
 
@@ -251,7 +268,7 @@ class _Reader:
 
     def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
         """Replace a nested query by a call of it; None if `node` is none."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.is_variable(node.func.id):
+        if isinstance(node, ast.Call) and self._is_of_variable(node.func):
             return None
         if truth:
             if isinstance(node, ast.Call):
@@ -311,8 +328,9 @@ class _Reader:
         if found.is_set and not self.as_source:
             raise self.module.error("IQ209", "the answer of a set query as a value; use it as a source", node)
         arguments = list(node.args)
-        if isinstance(node.func, ast.Attribute):
-            arguments.insert(0, node.func.value)
+        match node.func:
+            case ast.Attribute(value=ast.Name(id="self") as receiver):
+                arguments.insert(0, receiver)
         if node.keywords or not all(is_selector(a) for a in arguments):
             raise self.module.error("IQ209", "a query is called with variables and selectors only", node)
         for hidden in found.hidden:

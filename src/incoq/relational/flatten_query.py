@@ -18,7 +18,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
-from incoq.frontend.pure import PURE_MODULES
+from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES
 from incoq.ir import expressions
 from incoq.ir.expressions import Expr, name, names_in, shallow, substitute
 from incoq.ir.objects import (
@@ -526,4 +526,6 @@ def selector_root(node: ast.AST) -> str | None:
         if isinstance(node, ast.Subscript) and not _is_key(node.slice):
             return None
         node = node.value
-    return node.id if isinstance(node, ast.Name) and node.id not in PURE_MODULES else None
+    if not isinstance(node, ast.Name) or node.id in PURE_MODULES or node.id.startswith(MODULE_PREFIX):
+        return None
+    return node.id
