@@ -252,7 +252,8 @@ class _Rewriter:
                 return self._assign(node, stmts), []
             case ast.Assign():
                 end = self.source.end_with_parentheses(node.value, self.source.end(node))
-                return [Edit(end, end, "".join(f"; {render(s)}" for s in stmts))], children
+                inner = [edit for child in children for edit in self.edits(child)]
+                return [*inner, Edit(end, end, "".join(f"; {render(s)}" for s in stmts))], []
             case ast.For() | ast.AsyncFor() if self.updates(node.target):
                 return self._for(node, stmts)
             case ast.For() | ast.AsyncFor():
