@@ -1106,11 +1106,12 @@ CALLED = {int, float, str, bytes, bool, complex}
 
 
 def called_of(v: Any, method: str) -> Any:
-    """What a method of texts or numbers is called of; an object with one of that name is refused."""
+    """What a method of texts, numbers or dates is called of; an object with one of that name is refused."""
     cls = v.__class__
     if cls in CALLED or not hasattr(cls, method) or is_value_class(cls):
         return v
-    if has_fields(v) or isinstance(v, bytearray):
+    own = hasattr(getattr(cls, method), "__code__")  # a function of the program
+    if own or has_fields(v) or isinstance(v, (bytearray, list, set, dict)):
         refuse("IQ301", f"a condition calls `{method}` of a {cls.__name__}, which may read what changes")
         raise TypeError(f"cannot call a method of {cls.__name__}")
     return v

@@ -23,6 +23,9 @@ from incoq.names import mangled
 _ORDERED = frozenset(["sorted", "list", "tuple", "reversed", "enumerate"])
 _METHOD_HELP = {  # the way out for a method, by its name
     "get": "write `m[k]`: where there is no entry the combination is skipped",
+    "issubset": "write `all(x in t for x in s)`",
+    "issuperset": "write `all(x in s for x in t)`",
+    "isdisjoint": "write `not any(x in t for x in s)`",
     "": "read the fields that it reads in the query itself, or write it as a function over them",
 }
 PURE_BUILTINS = frozenset(
@@ -68,7 +71,7 @@ VALUE_CLASSES = {
     "fractions": frozenset({"Fraction"}),
 }
 MODULE_PREFIX = "_incoq_"  # what a query knows such a module by, unless it is one of PURE_MODULES by its name
-# Methods of strings, bytes and numbers; sets, lists and dicts have none of these.
+# Methods of strings, bytes, numbers and dates; of what is none of these, and has one, `called_of` refuses it.
 PURE_METHODS = frozenset(
     [
         "startswith",
@@ -116,6 +119,13 @@ PURE_METHODS = frozenset(
         "is_integer",
         "as_integer_ratio",
         "hex",
+        "count",
+        "isoformat",
+        "strftime",
+        "weekday",
+        "isoweekday",
+        "toordinal",
+        "total_seconds",
     ]
 )
 
@@ -269,9 +279,16 @@ class _Walk(ast.NodeTransformer):
         """`x in (a, b)` is `x == a or x == b`: sets inside a query are compared by identity."""
         match node:
             case ast.Compare(
-                left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.Tuple(elts=items)]
-            ) if items and not any(isinstance(i, ast.Starred) for i in items):
+                left=left,
+                ops=[ast.In() | ast.NotIn() as op],
+                comparators=[ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) as display],
+            ) if (
+                items
+                and not any(isinstance(i, ast.Starred) for i in items)
+                and not (isinstance(display, ast.List | ast.Set) and _are_constants(items))
+            ):
                 tests: list[ast.expr] = []
+                items = [self.visit(i) if isinstance(i, ast.Name) else i for i in items]
                 for item in items:
                     if not isinstance(item, ast.Constant):  # `in` finds an object also where `==` says no
                         tests.append(ast.Compare(clone(left), [ast.Is()], [clone(item)]))
@@ -285,7 +302,7 @@ class _Walk(ast.NodeTransformer):
                 return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn()], comparators=[ast.Set(elts=items) | ast.List(elts=items)]
-            ) if all(isinstance(i, ast.Constant) for i in items):
+            ) if _are_constants(items):
                 node.left = self.visit(node.left)
                 return node
             case ast.Compare(
@@ -505,6 +522,10 @@ def strict_names(node: ast.expr) -> set[str]:
         case _:
             children = (c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
             return set().union(*map(strict_names, children))
+
+
+def _are_constants(items: list[ast.expr]) -> bool:
+    return all(isinstance(i, ast.Constant) for i in items)
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -246,7 +246,9 @@ class _Reader:
                     read = self._expression(mapping)
                     return Expr.of(ast.Call(ast.Attribute(read.node, part, ast.Load()), [], []))
         if not is_selector(node) and not self._called(node):
-            raise self.module.error("IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node)
+            raise self.module.error(
+                "IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node, _way(node)
+            )
         self.as_source = True
         expression = self._expression(node)
         self.as_source = False
@@ -389,6 +391,17 @@ def _all_of(source: ast.expr) -> tuple[ast.expr, list[ast.comprehension]]:
 
 def _bound(clauses: Sequence[Membership | Condition]) -> set[str]:
     return {v for c in clauses if isinstance(c, Membership) for v in pattern_variables(c.pattern)}
+
+
+def _way(source: ast.expr) -> str | None:
+    """What to write for a source that is computed from sets."""
+    match source:
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.Sub() as op, right=right):
+            test = "in" if isinstance(op, ast.BitAnd) else "not in"
+            return f"write `for x in {ast.unparse(left)} if x {test} {ast.unparse(right)}`"
+        case ast.BinOp(op=ast.BitOr()):
+            return "ask one query about each of the sets, and unite the answers where they are used"
+    return None
 
 
 def _is_list(node: ast.expr) -> bool:
