@@ -148,7 +148,10 @@ class Asking:
                 **holes,
             )
         again = ast.Call(name(ask), [name(p) for p in params], [])
-        body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
+        viewed = "return VIEWCLASS(lambda: ASKED)"
+        if query.aggregate is not None:
+            viewed = "raise TypeError('only a set query has a view')"
+        body += quote(f"def VIEW():\n    ASKED\n    {viewed}", ASKED=again, **holes)
         noted = self._note(query, key, holes)
         begun = quote("if A is None:\n    BEGIN\nNOTED", BEGIN=begin, NOTED=noted, **holes)
         again_later: list[ast.stmt] = []
