@@ -371,3 +371,39 @@ def test_a_method_of_the_programs_own_is_refused_though_texts_have_one_of_that_n
             show(q(Set([Counter()])))
         """
     assert run_compiled(source(program), "filtered") == [("IncoqRuntimeError", "IQ301")]
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "(len(s), len(t))",
+        "(min(x.n for x in s), max((x.n for x in t), default=None), any(x.k for x in s))",
+        'f"{len(s)} of {sum(x.n for x in t):3}"',
+    ],
+)
+def test_several_values_of_one_question_are_a_query(returned: str) -> None:
+    same_both_ways(
+        f"""
+        class X:
+            def __init__(self, n):
+                self.n, self.k = n, Set()
+
+        @query
+        def q(s, t):
+            return {returned}
+
+        def main(show):
+            xs = [X(n) for n in range(4)]
+            s, t = Set(xs[:2]), Set(xs[1:])
+            show(q(s, t))
+            xs[0].n, xs[3].n = 7, -7
+            xs[1].k.add(1)
+            show(q(s, t))
+            s.clear()
+            t.discard(xs[3])
+            try:
+                show(q(s, t))
+            except ValueError as error:
+                show(str(error))
+        """
+    )

@@ -31,6 +31,9 @@ from incoq.ir.objects import (
 )
 
 BUILTINS = frozenset(dir(builtins))
+_VALUES = (
+    ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.BinOp, ast.Tuple, ast.JoinedStr,
+)  # fmt: skip
 _Comp = TypeVar("_Comp", bound=ast.SetComp | ast.GeneratorExp | ast.ListComp)
 
 
@@ -95,7 +98,7 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
         body = _Reader(place, found.comp, params).read()
         aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
         return Body(body.result, body.clauses, body.free, aggregate)
-    if not isinstance(node, ast.Call | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.BinOp):
+    if not isinstance(node, _VALUES):
         way = "write `{...}` for `[...]`, and sort the answer where it is used" if _is_list(node) else None
         raise place.module.error("IQ209", f"`{ast.unparse(node)[:60]}` is not a query", node, way)
     alone = ast.GeneratorExp(node, [])
