@@ -16,7 +16,7 @@ from typing import Any
 from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
-from incoq.codegen.find_private import find_private
+from incoq.codegen.find_private import bindings_by_syntax, find_private
 from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.find_unreached import find_unreached
 from incoq.codegen.shadowed_names import shadowed
@@ -29,6 +29,7 @@ from incoq.frontend.check_classes import (
     computed_fields,
     defines_equality,
     doubtful_classes,
+    part_fields,
     unconstrained,
 )
 from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
@@ -253,6 +254,7 @@ def _plan(
     private = find_private(trees, asked, fields)
     if all(site.faults or site.part_of for site in sites):  # what is not marked can do without maintenance
         private |= find_unreached(trees, asked)
+        private |= {b.node for tree in trees for node in ast.walk(tree) for b in bindings_by_syntax(node)}
     adds = only_adds(trees, private)
     no_joins = "code of the program may run in the midst of maintenance" if may_reenter(program) else ""
     plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders, no_joins)
@@ -260,6 +262,7 @@ def _plan(
         plan,
         class_fields=frozenset(class_fields(program) & set(plan.fields())),
         computed_fields=frozenset(field for field, _, _ in computed_fields(program, plan.fields())),
+        part_fields=frozenset(part_fields(program, plan.fields())),
     )
     return plan, supply, private
 

@@ -266,7 +266,7 @@ class View(AbstractSet[T]):
     def _now(self) -> AbstractSet[T]:
         answer = self._answer()
         if not isinstance(answer, set | frozenset):
-            raise TypeError(f"only a set query has a view; this one gives {type(answer).__name__}")
+            raise TypeError("only a set query has a view")
         return answer
 
     def __contains__(self, element: object) -> bool:
@@ -329,7 +329,9 @@ class Query:
     def view(self, *args: Any, **kwargs: Any) -> View[Any]:
         """A read-only live view of the answer; it costs no copy."""
         self.demanded.ask(self._asked(args, kwargs))
-        return View(lambda: self.answer(*args, **kwargs))
+        view: View[Any] = View(lambda: self.answer(*args, **kwargs))
+        view._now()  # a fault shows here
+        return view
 
     def demand(self, *args: Any, **kwargs: Any) -> None:
         """Have the answer maintained for these values of the demand parameters."""

@@ -14,6 +14,8 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from incoq.frontend.program import Binding
+from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES, VALUE_CLASSES
 from incoq.ir.objects import Aggregate
 from incoq.ir.relational import Test
 
@@ -183,16 +185,24 @@ def naive_test(
 
 
 def _outside(tree: ast.AST, inside: set[str], values: Values) -> dict[str, Any]:
-    """The modules that a condition calls (`math.sqrt`), as the program imports them."""
+    """The modules and functions that a condition calls (`math.sqrt`), as the program imports them."""
     found: dict[str, Any] = {}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Name) or node.id in inside or hasattr(builtins, node.id):
             continue
+        if node.id.startswith(MODULE_PREFIX):
+            found[node.id] = importlib.import_module(node.id.removeprefix(MODULE_PREFIX))
+            continue
         for module in values.compiled.program.modules:
-            binding = module.bindings.get(node.id)
-            if binding is not None and isinstance(binding.node, ast.Import):
-                alias = next(a for a in binding.node.names if (a.asname or a.name) == node.id)
-                found[node.id] = importlib.import_module(alias.name)
+            match module.bindings.get(node.id):
+                case Binding(node=ast.Import(names=aliases)):
+                    alias = next(a for a in aliases if (a.asname or a.name) == node.id)
+                    found[node.id] = importlib.import_module(alias.name)
+                case Binding(node=ast.ImportFrom(module=str(home), names=aliases, level=0)) if (
+                    home in PURE_MODULES or home in VALUE_CLASSES
+                ):
+                    alias = next(a for a in aliases if (a.asname or a.name) == node.id)
+                    found[node.id] = getattr(importlib.import_module(home), alias.name)
     return found
 
 

@@ -329,3 +329,48 @@ class A:
         return {x.__v for x in s}
 """)
     assert refused.value.code == "IQ205"
+
+
+def test_what_looks_at_a_class_follows_all_that_its_last_statement_becomes() -> None:
+    same_both_ways(
+        """
+        def same(cls): return cls
+
+        class Base:
+            def __init__(self, n): self.n = n; self.items.append(self)
+
+        class Last(Base):
+            items = []
+
+        @same
+        class Outer:
+            @same
+            class Inner:
+                items = [1]  # both classes end here
+                def __init__(self): self.n, self.items = 5, [*self.items]
+
+        @same
+        class Asked:
+            items = {}
+            @query
+            def keys(self): return {k for k in self.items}
+
+        @same
+        class OneLine: n = 2; items = []
+
+        @query
+        def names(o): return {x.n for x in o.items}
+
+        def main(show):
+            last, inner, asked = Last(1), Outer.Inner(), Asked()
+            inner.items[:] = [last]
+            asked.items["a"] = 1
+            show(names(last), names(inner), asked.keys(), names(OneLine()))
+            last.n = 2
+            asked.items["b"] = 1
+            h, *rest = [*inner.items, last][:]
+            inner.items = rest
+            show(names(last), names(inner), asked.keys(), names(OneLine()))
+        """,
+        modes=("filtered", "join"),
+    )

@@ -372,3 +372,22 @@ def test_space_goes_back_to_what_it_was(program: str, mode: str) -> None:
         tracemalloc.stop()
     for turn, used in enumerate(memory):
         assert abs(used - memory[0]) <= 0.01 * memory[0] + SLACK, (turn, memory)
+
+
+def test_only_a_set_query_has_a_view() -> None:
+    same_both_ways(
+        """
+        @query
+        def total(s): return sum(x for x in s)
+
+        @query
+        def entries(s): return {x: x + 1 for x in s}
+
+        def main(show):
+            for asked in (total, entries):
+                try:
+                    show(1 in asked.view(Set([1, 2])))
+                except TypeError as error:
+                    show(str(error))
+        """
+    )

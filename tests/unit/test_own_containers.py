@@ -340,3 +340,71 @@ def main(show):
         except TypeError:
             show("TypeError")
 """)
+
+
+def test_containers_that_python_binds_names_to_are_the_programs_own() -> None:
+    """`**options` of a function, `*rest` of a target or pattern: no expression of the program makes them."""
+    same_both_ways(
+        '''
+        class A:
+            def __init__(self, n, **kw): self.n = n; self.kw = kw; self.l = []
+            def documented(self, *a, **kw):
+                """Said first."""
+                self.kw = kw
+            def branching(self, **kw):
+                if kw: self.kw = kw
+            def decorating(self, **options):
+                @staticmethod
+                def f(): return options
+                self.kw = options
+            def nothing(self, **kw): """Said only."""
+            def merging(self, **kw): self.kw.update(kw); return dict(kw, z=1)
+            def passing(self, **kw): return self.merging(**kw)
+
+        @query
+        def keys(a):
+            return {k for k in a.kw}
+
+        @query
+        def total(a):
+            return sum(x for x in a.l)
+
+        def main(show):
+            a = A(1, x=1, y=2)
+            show(keys(a), total(a))
+            a.kw["q"] = 9
+            show(keys(a), A.documented.__doc__)
+            for make in (a.documented, a.branching, a.decorating, a.nothing, a.merging, a.passing):
+                make(p=1)
+                show(keys(a))
+                a.kw["other"] = 2
+                show(keys(a))
+                a.kw.clear()
+            h, *t = [1, 2, 3]
+            a.l = t
+            show(total(a))
+            t.append(4)
+            h, *a.l = (5, 6, 7) ; show(total(a)); a.l.append(8)
+            show(total(a))
+            (x, *y), *z = [(1, 2, 3), 4, 5]  # a comment
+            a.l = y; show(total(a)); y.append(10); show(total(a)); a.l = z; z += [1]; show(total(a))
+            *start, a.n = [1, 2, 3]
+            a.l = start
+            start.append(5)
+            show(total(a))
+            for h, *rest in [(1, 2, 3), (4, 5)]:
+                a.l = rest
+                rest.append(1)
+                show(total(a))
+            for h, *rest in [(1, 2, 3), (4, 5)]: a.l = rest; rest.append(7)
+            show(total(a))
+            match [1, 2, 3]:
+                case [f, *rest] if rest: a.l = rest; rest.append(4)
+            show(total(a))
+            match {"k": 1, "j": 2}:
+                case {"k": v, **others}:
+                    a.kw = others
+                    others["i"] = 3
+            show(keys(a), total(a))
+        '''
+    )

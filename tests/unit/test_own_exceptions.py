@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from both_ways import same_both_ways
 
 PROGRAM = """
@@ -304,3 +305,62 @@ def main(show):
     show([depth for depth in range(25) if wrong(depth)])
 """)
     assert shown == [(("list",),)]
+
+
+@pytest.mark.parametrize("options", ["", '(keep="explicit")', "(keep=lru(1))", '(keep="weak")'])
+def test_an_expression_without_a_value_raises_what_keeps_it_from_having_one(options: str) -> None:
+    program = f"""
+    class X:
+        def __init__(self, v): self.v = v
+
+    S = Set()
+
+    @query{options}
+    def mean(s, t): return sum(x.v for x in s) / len({{x for x in t}})
+
+    @query{options}
+    def of_all(): return sum(x.v for x in S) / len(S)
+
+    @query{options}
+    def better(s, t): return {{x.v for x in s if x.v > mean(s, t)}}
+
+    @query{options}
+    def offset(o, s): return o.a + max(x.v for x in s)
+
+    @query{options}
+    def ratio(a, b): return a.v / b.v if b.flag or not a.ok else -1
+
+    @query{options}
+    def entry(m, k, s): return m[k].v + max(x.v for x in s)
+
+    def main(show):
+        s, t, a, b, m = Set(), Set(), X(1), X(0), dict()
+
+        def ask():
+            for asked, args in (
+                (mean, (s, t)), (of_all, ()), (better, (s, t)), (offset, (a, s)), (ratio, (a, b)),
+                (entry, (m, 1, s)),
+            ):
+                try:
+                    show(asked(*args))
+                except Exception as error:
+                    show(type(error).__name__, str(error))
+
+        ask()
+        s.add(a)
+        S.add(a)
+        a.a = 3
+        b.flag = 1
+        ask()
+        t.add(b)
+        m[1] = b
+        ask()
+        del a.a
+        b.v = "b"
+        S.add(b)
+        ask()
+        S.clear()
+        b.v, b.flag, a.ok = 2, 0, 1
+        ask()
+    """
+    same_both_ways(program)

@@ -141,7 +141,7 @@ def test_every_module_imports_only_what_it_uses(package: Path) -> None:
     )
     head = '"""The model."""\nfrom __future__ import annotations\nfrom ._incoq_support import '
     assert files["model.py"].startswith(head)
-    assert "\nimport math as m\n" in files["_incoq_support.py"]
+    assert "\nimport math as _incoq_math\n" in files["_incoq_support.py"]
 
 
 def test_the_support_module_takes_a_name_that_is_free(package: Path) -> None:

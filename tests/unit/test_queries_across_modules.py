@@ -100,7 +100,6 @@ def refused(root: Path, files: dict[str, str]) -> incoq.CompileError:
     "line",
     [
         "from elsewhere.queries import members",  # of no module of the program
-        "from one import members",  # which only imports it
         "from one.queries import plain as members",  # no query
         "from one.queries import nothing as members",
     ],
@@ -163,10 +162,133 @@ def test_a_query_that_reads_a_global_of_its_module_is_not_asked_with_another(
 
 
 def test_one_name_for_two_modules_of_functions_is_refused(tmp_path: Path) -> None:
-    query = "@query\ndef {name}(s): return {{m.sqrt(x) for x in s}}\n"
+    query = "@query\ndef {name}(s): return {{sqrt(x) for x in s}}\n"
     real, complex_ = START + query.format(name="real"), START + query.format(name="of_complex")
-    error = refused(tmp_path, {"a.py": f"import math as m\n{real}", "b.py": f"import cmath as m\n{complex_}"})
+    real = f"from math import sqrt\n{real}"
+    error = refused(tmp_path, {"a.py": real, "b.py": f"from cmath import sqrt\n{complex_}"})
     assert error.code == "IQ209"
-    assert error.message == "`m` is the module cmath here and math in another query"
-    write(tmp_path, {"b.py": f"import math as m\n{complex_}"})
+    assert error.message == "`sqrt` is cmath.sqrt here and math.sqrt in another query"
+    write(tmp_path, {"b.py": f"from math import sqrt\n{complex_}"})
     assert len(compile_path(tmp_path).plan.queries) == 2
+
+
+def test_a_module_of_functions_may_have_any_name(tmp_path: Path) -> None:
+    query = "@query\ndef {name}(s): return {{m.sqrt(x) * m.pi for x in s if x < m.inf}}\n"
+    ask = "s = Set([4])\nprint({name}(s))\ns.add(4.0)\ns.clear()\ns.add(9)\nprint({name}(s))\n"
+    texts = {n: START + (query + ask).format(name=n) for n in ("real", "of_complex")}
+    files = {
+        "a.py": f"import math as m\n{texts['real']}",
+        "b.py": f"import cmath as m\n{texts['of_complex']}",
+        "main.py": "import a, b\n",
+    }
+    printed = "Set({6.283185307179586})\nSet({9.42477796076938})\n"
+    printed += "Set({(6.283185307179586+0j)})\nSet({(9.42477796076938+0j)})\n"
+    assert shown(tmp_path, files, "main.py") == printed
+
+
+HELPERS = """
+from math import floor as down
+from decimal import Decimal
+import datetime as time
+
+LIMIT = 10
+
+def small(x, than=3): return x < than < LIMIT
+def early(x, *, days=1): return x.day + time.timedelta(days=days) < time.date(2024, 1, 9)
+def good(x): return early(x, days=2) and small(down(x.size), than=5) and x.size > Decimal("0.5")
+"""
+ASKING_HELPERS = """
+from datetime import date
+from decimal import Decimal
+
+class X:
+    def __init__(self, number):
+        self.day, self.size = date(2024, 1, number), Decimal(number)
+
+@query
+def chosen(s):
+    return {{x.size for x in s if {name}(x)}}
+
+xs = [X(number) for number in range(1, 9)]
+s = Set(xs)
+print(sorted(chosen(s)))
+xs[0].size = Decimal("0.25")
+xs[7].size, xs[7].day = Decimal("1.5"), date(2023, 1, 1)
+xs[1].day = None
+print(sorted(chosen(s)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("from tools.helpers import good", "good"),
+        ("from tools import good as fine", "fine"),  # which only imports it
+        ("from tools import helpers", "helpers.good"),
+        ("import tools", "tools.good"),
+    ],
+)
+def test_a_helper_function_may_stand_in_another_module(line: str, name: str, tmp_path: Path) -> None:
+    files = {
+        "tools/__init__.py": "from tools.helpers import good\n",
+        "tools/helpers.py": HELPERS,
+        "main.py": f"{START}{line}\n{ASKING_HELPERS.format(name=name)}",
+    }
+    printed = "[Decimal('1'), Decimal('2'), Decimal('3'), Decimal('4')]\n"
+    after = "[Decimal('1.5'), Decimal('3'), Decimal('4')]\n"
+    assert shown(tmp_path, files, "main.py") == printed + after
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "printed"),
+    [
+        ("from one import members", "members", "[1]\n[1, 5]\n"),  # which only imports it
+        ("from one import queries", "queries.members", "[1]\n[1, 5]\n"),
+        ("import one", "one.members", "[1]\n[1, 5]\n"),
+    ],
+)
+def test_a_query_may_be_called_by_whatever_name_it_has(
+    line: str, name: str, printed: str, tmp_path: Path
+) -> None:
+    files = {
+        "one/__init__.py": "from one.queries import members\n",
+        "one/queries.py": ONE,
+        "main.py": f"{START}{line}\n{ASKING.format(name=name)}",
+    }
+    assert shown(tmp_path, files, "main.py") == printed
+
+
+@pytest.mark.parametrize(
+    ("helper", "code", "message"),
+    [
+        (
+            "SEEN = []\ndef good(x): return SEEN",
+            "IQ202",
+            "a helper function reads the global `SEEN` of another module",
+        ),
+        (
+            "def good(x): return any(y for y in x.a)",
+            "IQ209",
+            "a comprehension in a helper function of another module",
+        ),
+        ("def good(x): return good(x)", "IQ202", "`good` is recursive"),
+    ],
+)
+def test_a_helper_function_of_another_module_is_refused_that_reads_what_is_not_seen(
+    helper: str, code: str, message: str, tmp_path: Path
+) -> None:
+    query = "@query\ndef chosen(s): return {x for x in s if good(x)}\n"
+    error = refused(tmp_path, {"a.py": helper, "b.py": f"{START}from a import good\n{query}"})
+    assert (error.code, error.message) == (code, message)
+
+
+def test_a_parameter_hides_a_module_of_the_same_name(tmp_path: Path) -> None:
+    query = "@query\ndef chosen(s, tools): return {x for x in s if x < tools.limit}\n"
+    error = refused(
+        tmp_path,
+        {
+            "tools.py": "def good(x): return x > 1\n",
+            "main.py": f"{START}import tools\n{query.replace('x < tools.limit', 'tools.good(x)')}",
+        },
+    )
+    assert error.code == "IQ202"

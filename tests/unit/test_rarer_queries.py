@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 
 import pytest
-from both_ways import HEADER, same_both_ways, source
+from both_ways import HEADER, run_compiled, same_both_ways, source
 
 import incoq
 from incoq.invariants.event_costs import event_cost
@@ -227,3 +228,182 @@ def main(show):
         show(q(None), q(2), q(5), q(7))
 """
     same_both_ways(program)
+
+
+def test_functions_and_value_classes_may_be_imported_by_their_names() -> None:
+    same_both_ways(
+        """
+        import math as m
+        import datetime
+        from datetime import timedelta
+        from decimal import Decimal as D
+        from fractions import Fraction
+        from math import floor, sqrt as root
+
+        class X:
+            def __init__(self, size, day):
+                self.size, self.day = size, day
+
+        def below(x, limit=3, *, at_least=0): return at_least <= x.size < limit
+
+        @query
+        def roots(s):
+            return {root(x.size) + floor(m.pi) for x in s if x.size < m.tau}
+
+        @query
+        def late(s, today):
+            return {x.size for x in s if x.day + timedelta(days=2) > today >= datetime.date(2024, 1, 3)}
+
+        @query
+        def exact(s):
+            return {D(x.size) + D("0.5") for x in s if Fraction(x.size, 2) > 1}
+
+        @query
+        def within(s):
+            return {x.size for x in s if below(x, limit=4, at_least=2) if below(limit=9, x=x)}
+
+        def main(show):
+            xs = [X(n, datetime.date(2024, 1, 1 + n)) for n in range(8)]
+            s, today = Set(xs), datetime.date(2024, 1, 4)
+            show(roots(s), late(s, today), exact(s), within(s))
+            xs[1].size, xs[2].day = 100, None
+            s.discard(xs[5])
+            show(roots(s), late(s, today), exact(s), within(s))
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "{o.name.strip().lower() for o in s}",
+        "{(o.name + o.other.name).upper() for o in s}",
+        "{(o.name if o.number > 1 else o.other.name).upper() for o in s}",
+        "{o.name[1:].upper() for o in s if (o.number + 1).bit_length() > 1}",
+        "{o.name for o in s if (o.day - FIRST).total_seconds() > 100_000}",
+        "{o.name for o in s if str(len(o.kept)).zfill(3).endswith('1')}",
+        "{o.day.isoformat() for o in s if o.day.weekday() < 3 if o.name.count('a') == 1}",
+        "str(sum(o.number for o in s)).zfill(o.number + 3).upper()",
+    ],
+)
+def test_what_a_method_is_called_of_is_watched_though_it_is_computed(returned: str) -> None:
+    name = "s, o" if returned.startswith("str") else "s"
+    same_both_ways(
+        f"""
+        from datetime import date
+
+        FIRST = date(2024, 1, 1)
+
+        class O:
+            def __init__(self, name, number):
+                self.name, self.number, self.day = name, number, date(2024, 1, number + 1)
+                self.kept, self.other = Set(), self
+
+        @query
+        def q({name}):
+            return {returned}
+
+        def main(show):
+            os = [O(name, number) for number, name in enumerate((" Ab", "ba", "c "))]
+            s, o = Set(os), os[0]
+            show(q({name}))
+            os[0].name, os[1].number, os[2].day = "new", 7, date(2025, 1, 1)
+            show(q({name}))
+            os[0].kept.add(1)
+            os[2].other, os[1].name = os[0], "bananas"
+            show(q({name}))
+            os[0].name, os[2].name, os[1].day = "old ", None, None
+            os[0].kept.clear()
+            os[0].number = 3
+            show(q({name}))
+        """
+    )
+
+
+def test_a_membership_in_a_display_of_variables_compares_with_each() -> None:
+    program = """
+        from enum import Enum
+
+        class Color(Enum):
+            RED = 1
+            BLUE = 2
+
+        LIMIT = 3
+
+        class O:
+            def __init__(self, color, number):
+                self.color, self.number, self.other = color, number, None
+
+        @query
+        def chosen(s):
+            return {o.number for o in s if o.color in {Color.RED, None} if o.number in [1, 2, LIMIT]}
+
+        @query
+        def others(s):
+            return {o.number for o in s if o.other not in [o, None]}
+
+        def main(show):
+            os = [O(Color.RED, number) for number in range(5)]
+            s = Set(os)
+            show(chosen(s), others(s))
+            os[1].color, os[4].number, os[2].other, os[3].other = Color.BLUE, 3, os[2], os[0]
+            show(chosen(s), others(s))
+            os[1].color, os[2].other = None, 7
+            show(chosen(s), others(s))
+        """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # `x is 3` would be warned about
+        same_both_ways(program)
+
+
+def test_a_method_of_the_programs_own_is_refused_though_texts_have_one_of_that_name() -> None:
+    program = """
+        TOTAL = [3]
+
+        class Counter:
+            def count(self, x): return TOTAL[0]
+
+        @query
+        def q(s):
+            return {1 for o in s if o.count(1) == 3}
+
+        def main(show):
+            show(q(Set([Counter()])))
+        """
+    assert run_compiled(source(program), "filtered") == [("IncoqRuntimeError", "IQ301")]
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "(len(s), len(t))",
+        "(min(x.n for x in s), max((x.n for x in t), default=None), any(x.k for x in s))",
+        'f"{len(s)} of {sum(x.n for x in t):3}"',
+    ],
+)
+def test_several_values_of_one_question_are_a_query(returned: str) -> None:
+    same_both_ways(
+        f"""
+        class X:
+            def __init__(self, n):
+                self.n, self.k = n, Set()
+
+        @query
+        def q(s, t):
+            return {returned}
+
+        def main(show):
+            xs = [X(n) for n in range(4)]
+            s, t = Set(xs[:2]), Set(xs[1:])
+            show(q(s, t))
+            xs[0].n, xs[3].n = 7, -7
+            xs[1].k.add(1)
+            show(q(s, t))
+            s.clear()
+            t.discard(xs[3])
+            try:
+                show(q(s, t))
+            except ValueError as error:
+                show(str(error))
+        """
+    )

@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from both_ways import load, outputs, run_plain, same_both_ways, source
+from both_ways import HEADER, load, outputs, run_plain, same_both_ways, source
 
 import incoq
 
@@ -461,3 +461,57 @@ def main(show):
     a.s.add(2)
     show(common(g, l), larger(g))
 """)
+
+
+@pytest.mark.parametrize(
+    "storing", ["", "class Storing:\n    def __init__(self): self.month = self.value = 1\n"]
+)
+def test_parts_of_values_are_found_by_what_they_are_equal_to(storing: str) -> None:
+    """Indices over all objects learn of fields by their assignments; a date has its month without one."""
+    program = """
+    from datetime import date
+    from enum import Enum
+    from typing import NamedTuple
+
+    class Color(Enum):
+        RED = 1
+        BLUE = 2
+
+    class Span(NamedTuple):
+        start: date
+        end: date
+
+    class Event:
+        def __init__(self, name, day, color):
+            self.name, self.day, self.color = name, day, color
+            self.span = Span(day, day)
+
+    @query
+    def in_month(s, number):
+        return {e.name for e in s if e.day.month == number}
+
+    @query
+    def same_month(s):
+        return {(e.name, f.name) for e in s for f in s if e.span.start.month == f.day.month if e is not f}
+
+    @query
+    def coloured(s, number):
+        return {e.name for e in s if e.color.value == number}
+
+    def main(show):
+        events = [Event(n, date(2024, 1 + n % 3, 1), Color(1 + n % 2)) for n in range(5)]
+        s = Set(events)
+
+        def all_of_it():
+            show(in_month(s, 1), in_month(s, 2), same_month(s), coloured(s, 1), coloured(s, 2))
+
+        all_of_it()
+        events[0].day = date(2024, 2, 1)
+        events[1].span = Span(date(2020, 3, 1), None)
+        events[2].color = Color.BLUE
+        all_of_it()
+        s.discard(events[3])
+        events[4].day = None
+        all_of_it()
+    """
+    same_both_ways(program, header=HEADER + storing)

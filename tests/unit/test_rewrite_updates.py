@@ -368,7 +368,7 @@ UNCHANGED = {
     "other fields through super": "super().__setattr__('h', 1)",
     "reads": "x = o.f; y = o.f.h; o.f[0] = 1; o.f.h = 2; getattr(o, 'f'); del o.f[0]",
     "bare annotations": "o.f: int\nx: list",
-    "annotations": "def k(a: set, *b: list, **c: dict) -> dict[str, list]: x: list[set]",
+    "annotations": "def k(a: set, *b: list, c: dict) -> dict[str, list]: x: list[set]",
     "membership": "x in {1, 2}; x not in [1]; x in set(y)",
     "iteration": "for x in [1, 2]: y = (z for z in {1})",
     "readers": "len({1}), sorted([2]), min([1]), sum([1]), any([1]), all({1}), frozenset({1}), tuple([1])",
@@ -656,6 +656,11 @@ class _Undo(ast.NodeTransformer):
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in DISPLAYS:
                 if isinstance(argument, DISPLAYS[name]):
                     return self.generic_visit(argument)
+            case ast.Assign(
+                targets=[ast.Name(id=bound)],
+                value=ast.Call(func=ast.Name(id="DictClass"), args=[ast.Name(id=read)]),
+            ) if bound == read:  # `**options` of a function, a dict that is seen from here on
+                return None
             case ast.Name(id="SetClass" | "ListClass" | "DictClass" as name):
                 return ast.Name(name.removesuffix("Class").lower(), node.ctx)
             case ast.Name(id="set_any" | "del_any" as name):

@@ -311,7 +311,9 @@ class DictOf(SetOf):
 
 
 class Value:
-    """The value of an expression; it is missing where evaluating it raised."""
+    """The value of an expression; it is missing where evaluating it raised: who asks evaluates it again."""
+
+    error: Exception | None = None  # what that raised, where it cannot be done again
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -324,7 +326,7 @@ class Value:
 
     def value(self) -> Any:
         if not self.values:
-            raise ValueError("the expression has no value")
+            raise KeyError("the expression has no value")
         return self.values[0]
 
 

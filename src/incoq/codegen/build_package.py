@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from incoq.codegen.build_program import RewrittenModule, merge, provided_names
 from incoq.codegen.build_support import SupportCode
 from incoq.frontend.program import Program
+from incoq.frontend.pure import PURE_MODULES, VALUE_CLASSES
 from incoq.names import free_names
 
 if TYPE_CHECKING:
@@ -136,8 +137,13 @@ def _imports(program: Program, text: str) -> Iterator[str]:
     for name in sorted(free_names(text)):
         for module in program.modules:
             binding = module.bindings.get(name)
-            if binding is None or not isinstance(binding.node, ast.Import):
+            if binding is None or not isinstance(binding.node, ast.Import | ast.ImportFrom):
                 continue
             alias = next(a for a in binding.node.names if (a.asname or a.name) == name)
-            yield f"import {alias.name} as {name}" if alias.asname else f"import {name}"
+            line = f"import {alias.name} as {name}" if alias.asname else f"import {name}"
+            if isinstance(binding.node, ast.ImportFrom):
+                if binding.node.level or binding.node.module not in (*PURE_MODULES, *VALUE_CLASSES):
+                    continue
+                line = f"from {binding.node.module} {line}"
+            yield line
             break

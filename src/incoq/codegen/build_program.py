@@ -70,9 +70,10 @@ def rewrite_module(
     for fixed, value in made.items():
         edits.append(Edit(source.start(value), source.start(value), f"{support.fixers[fixed]}("))
         edits.append(Edit(source.end(value), source.end(value), ")"))
+    after: list[Edit] = []  # what follows a class comes after all that its last statement becomes
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ClassDef) and node in doubtful:
-            edits.append(_check_after(source, node, doubtful[node], support))
+            after.insert(0, _check_after(source, node, doubtful[node], support))  # and after an inner class's
         edit = _import(module, source, node, support)
         if edit is not None:
             skip.append(node)
@@ -101,6 +102,7 @@ def rewrite_module(
         edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, in_place)
     except Unsupported as fault:
         raise module.error("IQ220", fault.reason, fault.node) from None
+    edits += after
     edits.sort(key=lambda e: (e.start, e.end))
     text = apply_edits(module.source, edits)
     return RewrittenModule(module, text, tuple(edits), _header_end(module, source, edits))

@@ -7,6 +7,7 @@ the maintenance of sets goes into the two methods `Set.add` and `Set.discard`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ from incoq.codegen.quote import commented, quote, quote_expr
 from incoq.codegen.render_asking import Asking
 from incoq.codegen.render_events import EventRenderer
 from incoq.codegen.switch_classes import METHODS
+from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES, VALUE_CLASSES
 from incoq.ir.expressions import clone, name
 from incoq.ir.invariants import Plan
 from incoq.names import NameSupply
@@ -61,11 +63,18 @@ class SupportCode:
     @cached_property
     def text(self) -> str:
         """All of it."""
-        return joined(self.printed)
+        return _with_modules(joined(self.printed))
 
     def text_for(self, texts: Iterable[str]) -> str:
         """What a program of these texts needs of it."""
-        return joined(drop_unused(self.printed, self.names, texts, self.roots))
+        return _with_modules(joined(drop_unused(self.printed, self.names, texts, self.roots)))
+
+
+def _with_modules(text: str) -> str:
+    """The text with imports of the modules that conditions name otherwise than the program does."""
+    known = (*PURE_MODULES, *VALUE_CLASSES)
+    used = [m for m in sorted(known) if re.search(rf"\b{MODULE_PREFIX}{m}\b", text)]
+    return "".join(f"import {m} as {MODULE_PREFIX}{m}\n" for m in used) + text
 
 
 def build_support(

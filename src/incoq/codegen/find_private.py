@@ -14,7 +14,8 @@ share the attributes of one name.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 Holder = tuple[int, str]  # the module or outermost function, or 0 for attributes; and the name
 
@@ -77,6 +78,11 @@ class _Scan:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() if place == self.module:
                 place, own = id(node), _names_bound(node)
+                self._bound_by_syntax(node, place, own)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.match_case():
+                self._bound_by_syntax(node, place, own)
+            case ast.For() | ast.AsyncFor():
+                self._bound_by_syntax(node, place, own)
             case ast.ClassDef():
                 for statement in node.body:
                     self._class_variable(statement, place)
@@ -84,6 +90,7 @@ class _Scan:
                 return
             case ast.Assign(targets=targets, value=value):
                 self._assigned(targets, value, place, own)
+                self._bound_by_syntax(node, place, own)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._assigned([target], value, place, own)
             case ast.Constant(value=str(text)):
@@ -112,6 +119,10 @@ class _Scan:
         holders = [self._holders(target, place, own) for target in targets]
         if _makes_container(value) and all(holders):
             self.made[value] = [holder for found in holders for holder in found]
+
+    def _bound_by_syntax(self, node: ast.AST, place: int, own: frozenset[str]) -> None:
+        for binding in bindings_by_syntax(node):
+            self.made[binding.node] = self._holders(ast.Name(binding.name, ast.Load()), place, own)
 
     def _escape(self, node: ast.AST, place: int, own: frozenset[str]) -> None:
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -154,6 +165,8 @@ class _Scan:
                 self._note_tested(test)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self._note_tested(operand)
+            case ast.keyword(arg=None, value=value):  # what is called gets a dict of its own
+                self.used.add(value)
             case ast.Starred(value=value) | ast.FormattedValue(value=value) | ast.Expr(value=value):
                 self.used.add(value)
 
@@ -162,6 +175,49 @@ class _Scan:
         self.used.add(node)
         for operand in node.values if isinstance(node, ast.BoolOp) else ():
             self._note_tested(operand)
+
+
+@dataclass(frozen=True)
+class SyntaxBinding:
+    """A name that Python itself binds to a new container: `**options` of a function, `*rest` of a pattern."""
+
+    node: ast.AST
+    name: str
+    kind: str  # list or dict
+
+
+def bindings_by_syntax(node: ast.AST) -> Iterator[SyntaxBinding]:
+    """Those that a statement, or a case of one, makes before its body is run.
+
+    >>> [(b.name, b.kind) for b in bindings_by_syntax(ast.parse("a, *rest = xs").body[0])]
+    [('rest', 'list')]
+    """
+    match node:
+        case (
+            ast.FunctionDef(args=ast.arguments(kwarg=ast.arg() as options))
+            | ast.AsyncFunctionDef(args=ast.arguments(kwarg=ast.arg() as options))
+        ):
+            yield SyntaxBinding(options, options.arg, "dict")
+        case ast.Assign(targets=targets):
+            yield from _starred(targets)
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            yield from _starred([target])
+        case ast.match_case(pattern=pattern):
+            for part in ast.walk(pattern):
+                match part:
+                    case ast.MatchStar(name=str(identifier)):
+                        yield SyntaxBinding(part, identifier, "list")
+                    case ast.MatchMapping(rest=str(identifier)):
+                        yield SyntaxBinding(part, identifier, "dict")
+
+
+def _starred(targets: Iterable[ast.expr]) -> Iterator[SyntaxBinding]:
+    for target in targets:
+        match target:
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                yield from _starred(parts)
+            case ast.Starred(value=ast.Name(id=identifier)):
+                yield SyntaxBinding(target, identifier, "list")
 
 
 def _makes_container(node: ast.expr) -> bool:

@@ -767,6 +767,22 @@ def entries(m: Any) -> Iterable[Any]:
     return items(m)
 
 
+def is_new(x: Any, known: set[Any]) -> bool:
+    """Is it none of what is known? What cannot be a key never is."""
+    try:
+        return x not in known
+    except TypeError:
+        return False
+
+
+def part(x: Any, field: str) -> Any:
+    """A field that the object may have from the start, such as `date.month`."""
+    try:
+        return getattr(x, field)
+    except Exception:
+        return MISSING
+
+
 def dict_item(m: Any, k: Any) -> Any:
     """The value of an entry of a dict; raises where there is none."""
     if m.__class__ is not Dict:
@@ -1087,11 +1103,12 @@ CALLED = {int, float, str, bytes, bool, complex}
 
 
 def called_of(v: Any, method: str) -> Any:
-    """What a method of texts or numbers is called of; an object with one of that name is refused."""
+    """What a method of texts, numbers or dates is called of; an object with one of that name is refused."""
     cls = v.__class__
     if cls in CALLED or not hasattr(cls, method) or is_value_class(cls):
         return v
-    if has_fields(v) or isinstance(v, bytearray):
+    own = hasattr(getattr(cls, method), "__code__")  # a function of the program
+    if own or has_fields(v) or isinstance(v, (bytearray, list, set, dict)):
         refuse("IQ301", f"a condition calls `{method}` of a {cls.__name__}, which may read what changes")
         raise TypeError(f"cannot call a method of {cls.__name__}")
     return v

@@ -16,12 +16,13 @@ from __future__ import annotations
 import ast
 
 from incoq.codegen.kept_answers import value_of
-from incoq.codegen.lower_tests import Support
+from incoq.codegen.lower_tests import Support, lower_test
+from incoq.codegen.maintenance import tuple_of
 from incoq.codegen.quote import Holes, quote, quote_expr
 from incoq.codegen.render_events import EventRenderer
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Plan
-from incoq.ir.relational import RelationalQuery
+from incoq.ir.relational import SUBSCRIPT, Kind, RelationalQuery
 from incoq.names import NameSupply
 
 
@@ -127,8 +128,10 @@ class Asking:
             "    AGAIN\n"
             "    FIND\n"
             "    if REFUSED:\n        CHECK()\n"
+            "    FAILED\n"
             "    return ANSWER",
             FIND=find,
+            FAILED=self._failed(query, key),
             SLOW=slow,
             AGAIN=lost,
             FIRST=[] if kept else first,
@@ -145,7 +148,10 @@ class Asking:
                 **holes,
             )
         again = ast.Call(name(ask), [name(p) for p in params], [])
-        body += quote("def VIEW():\n    ASKED\n    return VIEWCLASS(lambda: ASKED)", ASKED=again, **holes)
+        viewed = "return VIEWCLASS(lambda: ASKED)"
+        if query.aggregate is not None:
+            viewed = "raise TypeError('only a set query has a view')"
+        body += quote(f"def VIEW():\n    ASKED\n    {viewed}", ASKED=again, **holes)
         noted = self._note(query, key, holes)
         begun = quote("if A is None:\n    BEGIN\nNOTED", BEGIN=begin, NOTED=noted, **holes)
         again_later: list[ast.stmt] = []
@@ -170,7 +176,8 @@ class Asking:
             assert isinstance(function, ast.FunctionDef)
             function.args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
         self.functions += body
-        if kept and not params and not first and "inlining" not in self.plan.without:
+        valued = query.aggregate is None or query.aggregate.kind != "value"
+        if kept and valued and not params and not first and "inlining" not in self.plan.without:
             answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
             text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
             self.at_once[query.name] = f"({ast.unparse(text)})"
@@ -209,6 +216,43 @@ class Asking:
             "try:\n    return ANSWER\nexcept (KeyError, TypeError):\n    pass", ANSWER=answer, **holes
         )
 
+    def _failed(self, query: RelationalQuery, key: ast.expr) -> list[ast.stmt]:
+        """An expression that has no value is evaluated once more, for what it raises."""
+        if query.aggregate is None or query.aggregate.kind != "value":
+            return []
+        again = self._again(query)
+        return quote(
+            "if not A.values:\n    EVALUATED\n    raise A.error or ValueError('the expression has no value')",
+            EVALUATED=quote(
+                "if R.get(K) is A:\n    return E", R=self.plan.result_of(query.name).name, K=key, E=again,
+                A=self.events.answer,
+            ) if again is not None else [],
+            A=self.events.answer,
+        )  # fmt: skip
+
+    def _again(self, query: RelationalQuery) -> ast.expr | None:
+        """The expression of a query by what is kept of those in it; None where some of it is not."""
+        local = self.events.renderer.local
+        read: dict[str, ast.expr] = {p: name(local(p)) for p in query.all_params}
+        queries = {q.name: q for q in self.plan.queries}
+        for clause in query.clauses:
+            source = [read[a] for a in clause.args[:-1] if a in read]
+            if len(source) < len(clause.args) - 1:
+                continue
+            match clause.relation.kind:
+                case Kind.FIELD:
+                    read[clause.args[-1]] = self.support.field_of(source[0], clause.field)
+                case Kind.ITEM if clause.arity == SUBSCRIPT:
+                    read[clause.args[-1]] = ast.Call(name(self.support.item), source, [])
+                case Kind.VALUE if not (nested := queries[clause.relation.name]).rest:
+                    kept = quote_expr("R[K]", R=self.plan.result_of(nested.name).name, K=tuple_of(source))
+                    read[clause.args[-1]] = value_of(self.plan, nested, kept)
+        result = self.plan.result_of(query.name).result
+        assert result is not None
+        if not result.names <= read.keys():
+            return None
+        return lower_test(result.expr.node, self.support, read, usual=query.usual)
+
     def _find(
         self, query: RelationalQuery, key: ast.expr, begin: ast.expr, end: ast.expr, holes: Holes
     ) -> list[ast.stmt]:
@@ -225,7 +269,13 @@ class Asking:
         if query.keep.policy == "explicit":
             # Released, the answer is nobody's: it changes no more.
             over = self._over(query, end, key)
-            work = quote("A = BEGIN\nOVER", OVER=over, **filled)
+            valued = query.aggregate is not None and query.aggregate.kind == "value"
+            again = self._again(query) if valued else None
+            fault = quote(
+                "if not A.values:\n    try:\n        E\n    except Exception as X:\n        A.error = X",
+                E=[ast.Expr(again)], X=self.events.renderer.supply_local("error"), A=self.events.answer,
+            ) if again is not None else []  # fmt: skip
+            work = quote("A = BEGIN\nFAULT\nOVER", OVER=over, FAULT=fault, **filled)
             return [
                 *found,
                 *quote("if A is None:\n    WORK", WORK=self.events.whole(work, instead), **filled),

@@ -21,6 +21,7 @@ from incoq.ir.relational import (
     Kind,
     Relation,
     RelationalQuery,
+    field_relation,
 )
 
 ADOPTS = "Enter a set into the indices."  # what the function that does so says of itself
@@ -230,9 +231,16 @@ class DemandRenderer(NestedRenderer):
 
     def adoption(self) -> None:
         """Incremental mode keeps indices over all sets that a query may reach: a set is entered when it
-        first becomes a field's value, an element or a parameter. Until then its changes concern nobody."""
-        watched = (MEMBER, ITEM, CONTENT)
-        if self.plan.mode != "incremental" or not any(map(self.plan.dependents, watched)):
+        first becomes a field's value, an element or a parameter. Until then its changes concern nobody.
+        So is a value with fields that no assignment gave it, such as a date."""
+        if self.plan.mode != "incremental":
+            return
+        parts = {
+            field: [d for d in self.plan.dependents(field_relation(field)) if d[0].store is Store.INDEX]
+            for field in sorted(self.plan.part_fields)
+        }
+        parts = {field: found for field, found in parts.items() if found}
+        if not parts and not any(map(self.plan.dependents, (MEMBER, ITEM, CONTENT))):
             return
         indices = [d for d in self.plan.dependents(MEMBER) if d[0].store is Store.INDEX]
         entries = [d for d in self.plan.dependents(ITEM) if d[0].store is Store.INDEX]
@@ -249,8 +257,26 @@ class DemandRenderer(NestedRenderer):
         of_dicts = [d for d in entries if d[0].clauses[d[1].clause].arity != SUBSCRIPT]
         of_any = [d for d in entries if d not in of_dicts]
         self.functions += quote("ADOPTED = set()", **holes)
-        body = quote(
-            "if isinstance(S, CLASSES) and KEYABLE(S) and S not in ADOPTED:\n"
+        body: list[ast.stmt] = []
+        new = "S not in ADOPTED"
+        if parts:
+            new = f"(N or {new})"
+            holes["N"] = self.renderer.supply_local("new")
+            body = quote("N = IS_NEW(S, ADOPTED)", IS_NEW=self.support.is_new, **holes)
+        for field, found in parts.items():
+            event_of_part = Event((name(source), name(self.value)))
+            body += quote(
+                "if N:\n"
+                "    V = PART(S, F)\n"
+                "    if V is not MISSING:\n"
+                "        ADOPTED.add(S)\n"
+                "        WORK\n"
+                "        ADOPT(V)",
+                WORK=self._run(self._after(found, True, True), event_of_part, True), V=self.value,
+                PART=self.support.part, MISSING=self.support.MISSING, F=ast.Constant(field), **holes,
+            )  # fmt: skip
+        body += quote(
+            f"if isinstance(S, CLASSES) and KEYABLE(S) and {new}:\n"
             "    ADOPTED.add(S)\n"
             "    SWITCH\n"
             "    for X in ELEMENTS(S):\n"

@@ -14,6 +14,7 @@ import ast
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from incoq.codegen.find_private import bindings_by_syntax
 from incoq.codegen.name_scopes import Scopes
 from incoq.codegen.text_edits import Unsupported
 
@@ -107,7 +108,14 @@ class Replace:
     name: str
 
 
-Choices = dict[ast.AST, Wrap | Replace]
+@dataclass(frozen=True)
+class Rebind:
+    """A statement that binds names to new containers is followed by others, `name = function(name)`."""
+
+    functions: tuple[tuple[str, str], ...]
+
+
+Choices = dict[ast.AST, Wrap | Replace | Rebind]
 
 
 def choose_replacements(
@@ -162,7 +170,15 @@ class _Chooser:
             self._choose_helper(node)
         if not (self.classes and displays) or node in self.exempt:
             return
-        if (kind := _kind_of_display(node)) in self.classes:
+        makers = {"list": self.names.made_list, "dict": self.names.dict_class}
+        bound = [
+            (binding.name, maker)
+            for binding in bindings_by_syntax(node)
+            if (maker := makers[binding.kind]) is not None and binding.node not in self.exempt
+        ]
+        if bound:
+            self.choices[node] = Rebind(tuple(bound))
+        elif (kind := _kind_of_display(node)) in self.classes:
             self.choices[node] = Wrap(self.classes[kind])
         elif self.scopes.is_builtin(node, self.classes):
             assert isinstance(node, ast.Name)

@@ -51,7 +51,7 @@ from dataclasses import dataclass, field
 
 from incoq.codegen.find_entry import Entry
 from incoq.codegen.name_scopes import Scopes
-from incoq.codegen.rewrite_displays import Choices, Replace, UpdateNames, Wrap, choose_replacements
+from incoq.codegen.rewrite_displays import Choices, Rebind, Replace, UpdateNames, Wrap, choose_replacements
 from incoq.codegen.text_edits import (
     Edit,
     SourceText,
@@ -148,11 +148,13 @@ class _Rewriter:
         if node in self.fixed:
             whole = isinstance(node, ast.expr | ast.stmt) and node in self.replaced
             return [self._replace(node, self.replaced[node])] if whole else [], []  # type: ignore[arg-type]  # as tested
+        if isinstance(rebind := self.choices.get(node), Rebind):
+            return self._rebound(node, rebind)
         match node:
             case ast.JoinedStr():
                 return self._fstring(node), []
-            case ast.expr() if node in self.choices:
-                return self._expression(node, self.choices[node])
+            case ast.expr() if isinstance(choice := self.choices.get(node), Wrap | Replace):
+                return self._expression(node, choice)
             case ast.Assign() if any(map(self.updates, node.targets)):
                 return self._assign(node), []
             case ast.AugAssign(target=ast.Attribute() as target) if self.updates(target):
@@ -239,6 +241,42 @@ class _Rewriter:
 
     # Statements.
 
+    def _rebound(self, node: ast.AST, rebind: Rebind) -> _Step:
+        """A list or dict that Python binds a name to becomes one that is seen, before all else."""
+        stmts = [
+            _assignment(verbatim(name), ast.Call(verbatim(function), [verbatim(name)], []))
+            for name, function in rebind.functions
+        ]
+        children = list(ast.iter_child_nodes(node))
+        match node:
+            case ast.Assign() if any(map(self.updates, node.targets)):
+                return self._assign(node, stmts), []
+            case ast.Assign():
+                end = self.source.end_with_parentheses(node.value, self.source.end(node))
+                inner = [edit for child in children for edit in self.edits(child)]
+                return [*inner, Edit(end, end, "".join(f"; {render(s)}" for s in stmts))], []
+            case ast.For() | ast.AsyncFor() if self.updates(node.target):
+                return self._for(node, stmts)
+            case ast.For() | ast.AsyncFor():
+                return self._begin_body(self.source.end(node.iter), node.body[0], stmts), children
+            case ast.match_case():
+                end = self.source.end(node.guard or node.pattern)
+                return self._begin_body(end, node.body[0], stmts), children
+            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+                first = body[1:2] if _is_docstring(body[0]) else body[:1]
+                return self._before(first[0], stmts) if first else [], children
+        raise AssertionError(node)
+
+    def _before(self, stmt: ast.stmt, stmts: Sequence[ast.stmt]) -> list[Edit]:
+        """Insert statements before another one, on its line if that is the one of the header."""
+        decorators = getattr(stmt, "decorator_list", ())
+        start = self.source.start(decorators[0]) if decorators else self.source.start(stmt)
+        if decorators:
+            start = self.source.text.rindex("@", 0, start)
+        indentation = self.source.indentation(start)
+        joint = "; " if indentation is None else self.source.newline(start) + indentation
+        return [Edit(start, start, "".join(render(s) + joint for s in stmts))]
+
     def _statements(self, start: int, end: int, stmts: Sequence[ast.stmt]) -> list[Edit]:
         """Replace a simple statement by others, one a line if it has its line for itself."""
         indentation = self.source.indentation(start)
@@ -252,7 +290,7 @@ class _Rewriter:
     def _is_alone(self, start: int, end: int) -> bool:
         return self.source.indentation(start) is not None and self.source.is_blank_after(end)
 
-    def _assign(self, stmt: ast.Assign) -> list[Edit]:
+    def _assign(self, stmt: ast.Assign, then: Sequence[ast.stmt] = ()) -> list[Edit]:
         text, end = self._after_equals(stmt.value, stmt.targets[-1], stmt)
         new = _Temporaries(self.names)
         match stmt.targets:
@@ -273,7 +311,7 @@ class _Rewriter:
                 stmts = [] if constant else [_assignment(value, verbatim(text))]
                 for target in stmt.targets:
                     stmts += self._store(target, value, new)
-        return self._statements(self.source.start(stmt), end, [*stmts, *new.deletion()])
+        return self._statements(self.source.start(stmt), end, [*stmts, *then, *new.deletion()])
 
     def _augmented(self, stmt: ast.AugAssign, target: ast.Attribute) -> list[Edit]:
         text, end = self._after_equals(stmt.value, target, stmt)
@@ -328,11 +366,11 @@ class _Rewriter:
             flat += self._flat(target.elts) if nested else [target]  # type: ignore[attr-defined]  # as tested
         return flat
 
-    def _for(self, stmt: ast.For | ast.AsyncFor) -> _Step:
+    def _for(self, stmt: ast.For | ast.AsyncFor, then: Sequence[ast.stmt] = ()) -> _Step:
         new = _Temporaries(self.names)
         pattern, stmts = self._pattern(stmt.target, new)
         edits = [self._replace(stmt.target, render(pattern))]
-        edits += self._begin_body(self.source.end(stmt.iter), stmt.body[0], [*stmts, *new.deletion()])
+        edits += self._begin_body(self.source.end(stmt.iter), stmt.body[0], [*stmts, *then, *new.deletion()])
         return edits, [stmt.iter, *stmt.body, *stmt.orelse]
 
     def _with(self, stmt: ast.With | ast.AsyncWith) -> _Step:
@@ -396,7 +434,8 @@ class _Rewriter:
             name = new.name("item")
             inner = element.value if isinstance(element, ast.Starred) else element
             parts.append(ast.Starred(name, ast.Store()) if isinstance(element, ast.Starred) else name)
-            stmts += self._store(inner, name, new)
+            made = self.names.made_list if isinstance(element, ast.Starred) else None
+            stmts += self._store(inner, ast.Call(verbatim(made), [name], []) if made else name, new)
         return ast.Tuple(parts, ast.Store()), stmts
 
     def _store(self, target: ast.expr, value: ast.expr, new: _Temporaries) -> list[ast.stmt]:
@@ -545,6 +584,14 @@ class _Replacer(ast.NodeTransformer):
                 assert isinstance(inner, ast.expr)
                 return ast.Call(verbatim(function), [inner], [])
         return self.generic_visit(node)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _is_atom(node: ast.expr, text: str) -> bool:

@@ -36,6 +36,36 @@ from incoq.ir.relational import Kind
 
 _BY_IDENTITY = "let its objects be compared by identity, or read their fields outside of queries"
 _EQUALITY = ("__eq__", "__ne__")
+_PARTS_OF_NUMBERS = frozenset({"real", "imag", "numerator", "denominator", "start", "stop", "step"})
+# Modules of which a program gets no objects with fields that a query could read.
+_WITHOUT_PARTS = frozenset(
+    [
+        "incoq",
+        "__future__",
+        "abc",
+        "bisect",
+        "cmath",
+        "collections",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "functools",
+        "gc",
+        "heapq",
+        "itertools",
+        "json",
+        "math",
+        "operator",
+        "random",
+        "statistics",
+        "string",
+        "sys",
+        "time",
+        "typing",
+        "typing_extensions",
+        "weakref",
+    ]
+)
 _INTERCEPTS = frozenset({"__setattr__", "__delattr__", "__getattr__", "__getattribute__"})
 
 
@@ -47,6 +77,36 @@ def defines_equality(program: Program) -> bool:
 def class_fields(program: Program) -> set[str]:
     """Fields for which a class has a value, so that assigning it on the class changes its objects."""
     return {f for _, node in program.classes() for f in class_values(node)}
+
+
+def part_fields(program: Program, fields: Collection[str]) -> set[str]:
+    """Fields that objects may have from the start, without an assignment in the program: parts of values,
+    such as `date.month`. Indices over all objects, which learn of fields by assignments, miss them."""
+    any_part = False
+    stored: set[str] | None = {f for _, node in program.classes() for f in assigned_fields(node)}
+    own = {module.name.split(".")[0] for module in program.modules} | _WITHOUT_PARTS
+    for module in program.modules:
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Import(names=aliases):
+                    any_part = any_part or any(a.name.split(".")[0] not in own for a in aliases)
+                case ast.ImportFrom(module=str(name), names=aliases, level=0):
+                    makes = any(a.name.lower() == "namedtuple" for a in aliases)
+                    any_part = any_part or makes or name.split(".")[0] not in own
+                case ast.Attribute(attr="namedtuple" | "NamedTuple"):
+                    any_part = True
+                case ast.Attribute(attr=attr, ctx=ast.Store()) if stored is not None:
+                    stored.add(attr)
+                case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(attr)), *_]) if (
+                    stored is not None
+                ):
+                    stored.add(attr)
+                case ast.Call(func=ast.Name(id="setattr")):
+                    stored = None
+    if any_part:
+        return set(fields)
+    unstored = set() if stored is None else set(fields) - stored
+    return unstored | (_PARTS_OF_NUMBERS & set(fields))
 
 
 Fault = tuple[frozenset[str] | None, CompileError]  # the fields that queries must not read, or all
@@ -299,5 +359,6 @@ __all__ = [
     "computed_fields",
     "defines_equality",
     "doubtful_classes",
+    "part_fields",
     "unconstrained",
 ]

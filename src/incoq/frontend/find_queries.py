@@ -11,7 +11,7 @@ from incoq.errors import CompileError
 from incoq.frontend.class_bodies import sole_method
 from incoq.frontend.find_unmarked import KEEP, comprehension_of, faults, why_not
 from incoq.frontend.find_unmarked import unmarked as find_unmarked
-from incoq.frontend.program import Module, Program
+from incoq.frontend.program import Binding, Module, Program
 from incoq.frontend.read_query import Body, Called, Place, read_body, unreachable
 from incoq.ir.expressions import Expr, names_in
 from incoq.ir.objects import Condition, Fact, Keep, Membership, ObjectQuery, pattern_variables
@@ -81,7 +81,7 @@ class _Finder:
         self.reading: list[ast.FunctionDef] = []
         self.methods: dict[str, list[ast.FunctionDef]] = {}
         self.left_out: list[LeftOut] = []
-        self.aliases: dict[str, str] = {}  # the modules that queries call functions of, by their names there
+        self.aliases: dict[str, str] = {}  # the modules and functions that queries call, by their names there
         self.alone = False  # reading an unmarked comprehension, which may hold no other query
 
     def find(self) -> list[QuerySite]:
@@ -204,8 +204,19 @@ class _Finder:
 
     def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
         if self.aliases.setdefault(alias, original) != original:
-            message = f"`{alias}` is the module {original} here and {self.aliases[alias]} in another query"
+            message = f"`{alias}` is {original} here and {self.aliases[alias]} in another query"
             raise module.error("IQ209", message, node, "import each under a name of its own")
+
+    def helper(self, module: Module, func: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
+        found: tuple[Module, Binding] | None = None
+        match func:
+            case ast.Name(id=identifier):
+                found = self.program.origin(module, identifier)
+            case ast.Attribute(value=ast.Name(id=alias), attr=attr) if alias in module.imports:
+                found = self.program.origin(module.imports[alias], attr)
+        if found is None or not isinstance(found[1].node, ast.FunctionDef):
+            return None
+        return found[0], found[1].node
 
     def _definition(self, module: Module, func: ast.expr) -> ast.FunctionDef | None:
         match func:
@@ -216,18 +227,19 @@ class _Finder:
                 if isinstance(binding.node, ast.FunctionDef) and binding.node in self.definitions:
                     return binding.node
                 if isinstance(binding.node, ast.ImportFrom):
-                    return self._imported(module, binding.node, identifier)
+                    return self._imported(module, identifier)
             case ast.Attribute(value=ast.Name(id="self"), attr=attr):
                 found = sole_method(self.program, module, func, attr)
                 return next((m for m in self.methods.get(attr, ()) if m is found), None)
+            case ast.Attribute(value=ast.Name(id=alias), attr=attr) if alias in module.imports:
+                return self._imported(module.imports[alias], attr)
         return None
 
-    def _imported(self, module: Module, node: ast.ImportFrom, identifier: str) -> ast.FunctionDef | None:
-        home = self.program.imported(module, node)
-        binding = home.bindings.get(_original(node, identifier)) if home is not None else None
-        if binding is None or not isinstance(binding.node, ast.FunctionDef):
+    def _imported(self, module: Module, identifier: str) -> ast.FunctionDef | None:
+        found = self.program.origin(module, identifier)
+        if found is None or not isinstance(found[1].node, ast.FunctionDef):
             return None
-        return binding.node if binding.once and binding.node in self.definitions else None
+        return found[1].node if found[1].node in self.definitions else None
 
     def _means_same(self, module: Module, home: Module, identifier: str) -> bool:
         """Is a global of one module the very global of another at all times?"""

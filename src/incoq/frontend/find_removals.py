@@ -30,6 +30,8 @@ def _makes_list(node: ast.AST) -> bool:
     match node:
         case ast.List(ctx=ast.Load()) | ast.ListComp():
             return True
+        case ast.Starred(ctx=ast.Store()) | ast.MatchStar(name=str()):
+            return True
         case ast.Name(id="list" | "sorted") | ast.Attribute(attr="split" | "rsplit" | "splitlines"):
             return True
     return False

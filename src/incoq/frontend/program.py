@@ -113,6 +113,23 @@ class Program:
             ]
         return found[0] if len(found) == 1 else None
 
+    def origin(self, module: Module, identifier: str) -> tuple[Module, Binding] | None:
+        """Where a name of a module is defined, through whatever imports; None where that is in doubt."""
+        seen: set[tuple[str, str]] = set()
+        while (module.name, identifier) not in seen:
+            seen.add((module.name, identifier))
+            binding = module.bindings.get(identifier)
+            if binding is None or not binding.once:
+                return None
+            if not isinstance(binding.node, ast.ImportFrom):
+                return module, binding
+            home = self.imported(module, binding.node)
+            if home is None:
+                return None
+            names = binding.node.names
+            module, identifier = home, next(a.name for a in names if (a.asname or a.name) == identifier)
+        return None
+
     def identifiers(self) -> set[str]:
         """Every identifier of the program, for the name generator."""
         found: set[str] = set()

@@ -14,8 +14,8 @@ import ast
 from collections.abc import Callable
 
 from incoq.frontend.class_bodies import class_around
-from incoq.frontend.program import Module
-from incoq.ir.expressions import clone, substitute
+from incoq.frontend.program import Binding, Module
+from incoq.ir.expressions import clone, names_in, substitute
 from incoq.names import mangled
 
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
@@ -23,6 +23,9 @@ from incoq.names import mangled
 _ORDERED = frozenset(["sorted", "list", "tuple", "reversed", "enumerate"])
 _METHOD_HELP = {  # the way out for a method, by its name
     "get": "write `m[k]`: where there is no entry the combination is skipped",
+    "issubset": "write `all(x in t for x in s)`",
+    "issuperset": "write `all(x in s for x in t)`",
+    "isdisjoint": "write `not any(x in t for x in s)`",
     "": "read the fields that it reads in the query itself, or write it as a function over them",
 }
 PURE_BUILTINS = frozenset(
@@ -61,7 +64,14 @@ PURE_BUILTINS = frozenset(
 )
 READS_FIELD = frozenset({"hasattr", "getattr"})
 PURE_MODULES = frozenset({"math", "cmath", "operator"})
-# Methods of strings, bytes and numbers; sets, lists and dicts have none of these.
+# Of other modules, the classes whose objects are values that their arguments tell.
+VALUE_CLASSES = {
+    "datetime": frozenset({"date", "datetime", "time", "timedelta"}),
+    "decimal": frozenset({"Decimal"}),
+    "fractions": frozenset({"Fraction"}),
+}
+MODULE_PREFIX = "_incoq_"  # what a query knows such a module by, unless it is one of PURE_MODULES by its name
+# Methods of strings, bytes, numbers and dates; of what is none of these, and has one, `called_of` refuses it.
 PURE_METHODS = frozenset(
     [
         "startswith",
@@ -109,11 +119,19 @@ PURE_METHODS = frozenset(
         "is_integer",
         "as_integer_ratio",
         "hex",
+        "count",
+        "isoformat",
+        "strftime",
+        "weekday",
+        "isoweekday",
+        "toordinal",
+        "total_seconds",
     ]
 )
 
 
 Nest = Callable[[ast.expr, bool], "ast.expr | None"]  # a nested query, and whether only its truth counts
+Helper = tuple[Module, ast.FunctionDef]  # a function of the program and the module it stands in
 
 
 class Purifier:
@@ -126,9 +144,10 @@ class Purifier:
         nest: Nest,
         own_variables: Callable[[ast.SetComp], ast.SetComp],
         imports: Callable[[Module, ast.expr, str, str], None],
+        helper: Callable[[Module, ast.expr], Helper | None],
     ) -> None:
         self.module, self.is_variable, self.nest = module, is_variable, nest
-        self.own_variables, self.imports = own_variables, imports
+        self.own_variables, self.imports, self.helper = own_variables, imports, helper
         self.callables: set[str] = set()
         self.functions: dict[str, ast.FunctionDef] = {}
 
@@ -143,8 +162,25 @@ class Purifier:
 
 
 class _Walk(ast.NodeTransformer):
-    def __init__(self, owner: Purifier, stack: tuple[str, ...]) -> None:
-        self.owner, self.module, self.stack = owner, owner.module, stack
+    """Goes over an expression of the query's own module, or over the body of a helper of another one, whose
+    `given` names stand for arguments."""
+
+    def __init__(
+        self,
+        owner: Purifier,
+        stack: tuple[str, ...],
+        module: Module | None = None,
+        given: frozenset[str] = frozenset(),
+    ) -> None:
+        self.owner, self.module, self.stack = owner, module or owner.module, stack
+        self.given, self.abroad = given, self.module is not owner.module
+
+    def is_variable(self, identifier: str) -> bool:
+        return identifier in self.given if self.abroad else self.owner.is_variable(identifier)
+
+    def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
+        """A nested query; a helper of another module has none."""
+        return None if self.abroad else self.owner.nest(node, truth)
 
     def refuse(self, code: str, message: str, node: ast.AST, help: str | None = None) -> None:
         raise self.module.error(code, message, node, help)
@@ -170,6 +206,9 @@ class _Walk(ast.NodeTransformer):
                 return super().generic_visit(node)
             case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
                 self.refuse("IQ212", "an effect inside a query", node)
+            case ast.SetComp() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp() if self.abroad:
+                message = "a comprehension in a helper function of another module"
+                self.refuse("IQ209", message, node, "make the function a query, which other queries may call")
             case ast.SetComp() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp():
                 self.refuse(
                     "IQ209", "a comprehension as a value; use it as a source or in an aggregate", node
@@ -181,7 +220,7 @@ class _Walk(ast.NodeTransformer):
     def truth(self, node: ast.expr) -> ast.expr:
         """An expression of which only the truth counts: a nested comprehension is asked for existence."""
         if isinstance(node, ast.SetComp | ast.Call):
-            nested = self.owner.nest(node, True)
+            nested = self.nest(node, True)
             if nested is not None:
                 return nested
         return self.visit(node)  # type: ignore[no-any-return]
@@ -201,11 +240,14 @@ class _Walk(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if self.owner.is_variable(node.id):
+        if self.is_variable(node.id):
             return node
         constant = self.module.constant(node.id)
         if constant is not None:
             return ast.copy_location(ast.Constant(constant.value), node)
+        if self.abroad and node.id in self.module.bindings:
+            message = f"a helper function reads the global `{node.id}` of another module"
+            self.refuse("IQ202", message, node, "make what it reads a parameter of the function")
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -214,9 +256,9 @@ class _Walk(ast.NodeTransformer):
         if node.attr.startswith("__"):
             self.refuse("IQ202", f"`{node.attr}` is not a field that can be maintained", node)
         match node.value:
-            case ast.Name(id=alias) if alias in self.module.imports and not self.owner.is_variable(alias):
+            case ast.Name(id=alias) if alias in self.module.imports and not self.is_variable(alias):
                 return self._of_module(node, self.module.imports[alias])
-        if self._pure_module(node.value):
+        if self._pure_module(node):
             return node
         node.value = self.visit(node.value)
         if not is_selector(node.value):
@@ -237,9 +279,16 @@ class _Walk(ast.NodeTransformer):
         """`x in (a, b)` is `x == a or x == b`: sets inside a query are compared by identity."""
         match node:
             case ast.Compare(
-                left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.Tuple(elts=items)]
-            ) if items and not any(isinstance(i, ast.Starred) for i in items):
+                left=left,
+                ops=[ast.In() | ast.NotIn() as op],
+                comparators=[ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) as display],
+            ) if (
+                items
+                and not any(isinstance(i, ast.Starred) for i in items)
+                and not (isinstance(display, ast.List | ast.Set) and _are_constants(items))
+            ):
                 tests: list[ast.expr] = []
+                items = [self.visit(i) if isinstance(i, ast.Name) else i for i in items]
                 for item in items:
                     if not isinstance(item, ast.Constant):  # `in` finds an object also where `==` says no
                         tests.append(ast.Compare(clone(left), [ast.Is()], [clone(item)]))
@@ -253,7 +302,7 @@ class _Walk(ast.NodeTransformer):
                 return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn()], comparators=[ast.Set(elts=items) | ast.List(elts=items)]
-            ) if all(isinstance(i, ast.Constant) for i in items):
+            ) if _are_constants(items):
                 node.left = self.visit(node.left)
                 return node
             case ast.Compare(
@@ -270,7 +319,7 @@ class _Walk(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        nested = self.owner.nest(node, False)
+        nested = self.nest(node, False)
         if nested is not None:
             return nested
         node.value, node.slice = self.visit(node.value), self.visit(node.slice)
@@ -282,16 +331,22 @@ class _Walk(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Constant):
             return node
-        nested = self.owner.nest(node, False)
+        nested = self.nest(node, False)
         if nested is not None:
             return nested
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             self.refuse("IQ209", "a starred argument inside a query", node)
         match node.func:
-            case ast.Name(id=identifier) if not self.owner.is_variable(identifier):
+            case ast.Name(id=identifier) if not self.is_variable(identifier):
                 return self._named_call(node, identifier)
-            case ast.Attribute(value=receiver) if self._pure_module(receiver):
+            case ast.Attribute() as function if self._pure_module(function):
                 pass
+            case ast.Attribute(value=ast.Name(id=alias), attr=attr) as function if (
+                alias in self.module.imports
+                and not self.is_variable(alias)
+                and (found := self.owner.helper(self.module, function)) is not None
+            ):
+                return self._inline(node, attr, *found)
             case ast.Attribute(value=receiver, attr=method) if method in PURE_METHODS:
                 node.func.value = self.visit(receiver)
             case ast.Attribute(attr=method):
@@ -319,19 +374,24 @@ class _Walk(ast.NodeTransformer):
                 if not is_selector(node.args[0]):
                     self.refuse("IQ202", f"`{identifier}` of a computed value cannot be watched", node)
             elif identifier not in PURE_BUILTINS:
+                if self.abroad:
+                    self._arguments(node)  # a comprehension says better what is amiss
                 way = (
                     "return the set itself, and order it where it is used" if identifier in _ORDERED else None
                 )
                 self.refuse("IQ202", f"cannot see what `{identifier}` reads", node, way)
             self.owner.callables.add(identifier)
             return self._arguments(node)
-        if binding.kind == "function" and binding.once and isinstance(binding.node, ast.FunctionDef):
-            return self._inline(node, identifier, binding.node)
+        if (found := self.owner.helper(self.module, node.func)) is not None:
+            return self._inline(node, identifier, *found)
+        if self._pure_name(node.func, identifier, binding):
+            return self._arguments(node)
         self.refuse("IQ202", f"cannot see what `{identifier}` reads", node)
         raise AssertionError("unreachable")
 
-    def _inline(self, node: ast.Call, identifier: str, function: ast.FunctionDef) -> ast.expr:
-        if identifier in self.stack:
+    def _inline(self, node: ast.Call, identifier: str, home: Module, function: ast.FunctionDef) -> ast.expr:
+        known_as = f"{home.name}.{function.name}"
+        if known_as in self.stack:
             self.refuse("IQ202", f"`{identifier}` is recursive", node)
         body = [s for s in function.body if not _is_docstring(s)]
         arguments = function.args
@@ -341,25 +401,24 @@ class _Walk(ast.NodeTransformer):
             self.refuse(
                 "IQ202", f"`{identifier}` is more than one return, so what it reads cannot be seen", node
             )
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or node.keywords:
-            self.refuse("IQ209", f"`{identifier}` must be called with plain arguments in a query", node)
-        names = [a.arg for a in arguments.posonlyargs + arguments.args]
-        defaults = arguments.defaults
-        given = list(node.args)
-        missing = len(names) - len(given)
-        if missing < 0 or missing > len(defaults):
-            self.refuse("IQ209", f"wrong number of arguments for `{identifier}`", node)
-        if missing:
-            given += defaults[-missing:]
-            if not all(isinstance(d, ast.Constant) for d in defaults[-missing:]):
-                self.refuse("IQ209", f"a default of `{identifier}` is not a constant", node)
+        if arguments.vararg or arguments.kwarg:
+            self.refuse("IQ209", f"`{identifier}` must have plain parameters to be called in a query", node)
+        bound = self._bind(node, identifier, arguments)
+        names, given = list(bound), list(bound.values())
         returned = body[0]
         assert isinstance(returned, ast.Return) and returned.value is not None
-        own_names = {n.id for n in ast.walk(returned.value) if isinstance(n, ast.Name)} - set(names)
-        for own in own_names:
-            if self.owner.is_variable(own):
+        if home is not self.module:
+            given = [self.visit(g) for g in given]
+            walk = _Walk(self.owner, (*self.stack, known_as), home, frozenset(names))
+            read = walk.visit(clone(returned.value))
+            own_names = names_in(read) - set(names)
+        else:
+            read = returned.value
+            own_names = frozenset(n.id for n in ast.walk(read) if isinstance(n, ast.Name)) - set(names)
+        for own in sorted(own_names):
+            if self.is_variable(own):
                 self.refuse("IQ209", f"`{identifier}` reads the global `{own}`, a variable here", node)
-        inlined = substitute(returned.value, dict(zip(names, (clone(g) for g in given), strict=True)))
+        inlined = substitute(read, dict(zip(names, (clone(g) for g in given), strict=True)))
         surely = strict_names(returned.value)
         lazy = [
             clone(g)
@@ -371,20 +430,68 @@ class _Walk(ast.NodeTransformer):
                 ast.Tuple([*lazy, inlined], ast.Load()), ast.Constant(len(lazy)), ast.Load()
             )
             ast.fix_missing_locations(ast.copy_location(inlined, node))
-        walk = _Walk(self.owner, (*self.stack, identifier))
+        if home is not self.module:
+            return ast.copy_location(inlined, node)
+        walk = _Walk(self.owner, (*self.stack, known_as), self.module, self.given)
         return walk.visit(ast.copy_location(inlined, node))  # type: ignore[no-any-return]
 
-    def _pure_module(self, node: ast.expr) -> bool:
-        """Is this a module whose functions depend on their arguments alone? Its name is kept as it is."""
-        if not isinstance(node, ast.Name) or self.owner.is_variable(node.id):
+    def _bind(self, node: ast.Call, identifier: str, arguments: ast.arguments) -> dict[str, ast.expr]:
+        """The expression that each parameter of a helper function stands for."""
+        names = [a.arg for a in arguments.posonlyargs + arguments.args]
+        defaults = dict(zip(names[len(names) - len(arguments.defaults) :], arguments.defaults, strict=True))
+        defaults |= {
+            a.arg: d
+            for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            if d is not None
+        }
+        named = {k.arg: k.value for k in node.keywords if k.arg is not None}
+        by_name = {a.arg for a in arguments.args + arguments.kwonlyargs} - set(names[: len(node.args)])
+        if len(node.args) > len(names) or not named.keys() <= by_name:
+            self.refuse("IQ209", f"wrong arguments for `{identifier}`", node)
+        bound: dict[str, ast.expr] = {}
+        for parameter, argument in zip(names, node.args, strict=False):
+            bound[parameter] = argument
+        for parameter in names[len(node.args) :] + [a.arg for a in arguments.kwonlyargs]:
+            default = defaults.get(parameter)
+            if parameter in named:
+                bound[parameter] = named[parameter]
+            elif default is None:
+                self.refuse("IQ209", f"`{identifier}` is called without `{parameter}`", node)
+            elif not isinstance(default, ast.Constant):
+                self.refuse("IQ209", f"a default of `{identifier}` is not a constant", node)
+            else:
+                bound[parameter] = default
+        return bound
+
+    def _pure_name(self, node: ast.expr, identifier: str, binding: Binding) -> bool:
+        """Is this a function that was imported from a module of such functions, `from math import sqrt`?"""
+        match binding:
+            case Binding(node=ast.ImportFrom(module=str(home), names=aliases, level=0), once=True):
+                original = next(a.name for a in aliases if (a.asname or a.name) == identifier)
+                if home in PURE_MODULES or original in VALUE_CLASSES.get(home, ()):
+                    self.owner.imports(self.module, node, identifier, f"{home}.{original}")
+                    self.owner.callables.add(identifier)
+                    return True
+        return False
+
+    def _pure_module(self, node: ast.Attribute) -> bool:
+        """Is this of a module whose functions depend on their arguments alone? One that goes by its own name
+        is kept as it is."""
+        if not isinstance(node.value, ast.Name) or self.is_variable(node.value.id):
             return False
-        binding = self.module.bindings.get(node.id)
+        known_as = node.value.id
+        binding = self.module.bindings.get(known_as)
         if binding is None or not binding.once or not isinstance(binding.node, ast.Import):
             return False
         for alias in binding.node.names:
-            if (alias.asname or alias.name) == node.id and alias.name in PURE_MODULES:
-                self.owner.imports(self.module, node, node.id, alias.name)
-                self.owner.callables.add(node.id)
+            home = alias.name
+            if (alias.asname or home) == known_as and (
+                home in PURE_MODULES or node.attr in VALUE_CLASSES.get(home, ())
+            ):
+                own = known_as if known_as == home and home in PURE_MODULES else MODULE_PREFIX + home
+                node.value = ast.copy_location(ast.Name(own, ast.Load()), node.value)
+                self.owner.imports(self.module, node, own, home)
+                self.owner.callables.add(own)
                 return True
         return False
 
@@ -415,6 +522,10 @@ def strict_names(node: ast.expr) -> set[str]:
         case _:
             children = (c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
             return set().union(*map(strict_names, children))
+
+
+def _are_constants(items: list[ast.expr]) -> bool:
+    return all(isinstance(i, ast.Constant) for i in items)
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -31,6 +31,9 @@ from incoq.ir.objects import (
 )
 
 BUILTINS = frozenset(dir(builtins))
+_VALUES = (
+    ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.BinOp, ast.Tuple, ast.JoinedStr,
+)  # fmt: skip
 _Comp = TypeVar("_Comp", bound=ast.SetComp | ast.GeneratorExp | ast.ListComp)
 
 
@@ -62,8 +65,11 @@ class Queries(Protocol):
     def called(self, module: Module, func: ast.expr) -> Called | None:
         """The query that a call names, if it names one."""
 
+    def helper(self, module: Module, func: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
+        """The function of the program that a call names, if it names one."""
+
     def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
-        """Note that a query calls functions of a module: a name means one module in all queries."""
+        """Note that a query calls functions of a module: a name means the same in all queries."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
         body = _Reader(place, found.comp, params).read()
         aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
         return Body(body.result, body.clauses, body.free, aggregate)
-    if not isinstance(node, ast.Call | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.BinOp):
+    if not isinstance(node, _VALUES):
         way = "write `{...}` for `[...]`, and sort the answer where it is used" if _is_list(node) else None
         raise place.module.error("IQ209", f"`{ast.unparse(node)[:60]}` is not a query", node, way)
     alone = ast.GeneratorExp(node, [])
@@ -125,7 +131,12 @@ class _Reader:
         self.place, self.module, self.comp, self.params = place, place.module, comp, tuple(params)
         self.variables: set[str] = set(params)
         self.purifier = Purifier(
-            place.module, self.is_variable, self.nest, self._own_variables, place.queries.imports
+            place.module,
+            self.is_variable,
+            self.nest,
+            self._own_variables,
+            place.queries.imports,
+            place.queries.helper,
         )
         self.free: dict[str, None] = {}
         self.as_source = False
@@ -197,8 +208,17 @@ class _Reader:
                 return [Membership(self._pattern(expression.left), self._source(source))]
         return [Condition(self._expression(expression, truth=True))]
 
+    def _is_of_variable(self, func: ast.expr) -> bool:
+        """Is what is called a variable, or something of one that is named like a module?"""
+        match func:
+            case ast.Name(id=identifier):
+                return self.is_variable(identifier)
+            case ast.Attribute(value=ast.Name(id=alias)):
+                return alias in self.module.imports and self.is_variable(alias)
+        return False
+
     def _called(self, node: ast.expr) -> bool:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.is_variable(node.func.id):
+        if isinstance(node, ast.Call) and self._is_of_variable(node.func):
             return False
         return isinstance(node, ast.Call) and self.place.queries.called(self.module, node.func) is not None
 
@@ -229,7 +249,9 @@ class _Reader:
                     read = self._expression(mapping)
                     return Expr.of(ast.Call(ast.Attribute(read.node, part, ast.Load()), [], []))
         if not is_selector(node) and not self._called(node):
-            raise self.module.error("IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node)
+            raise self.module.error(
+                "IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node, _way(node)
+            )
         self.as_source = True
         expression = self._expression(node)
         self.as_source = False
@@ -251,7 +273,7 @@ class _Reader:
 
     def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
         """Replace a nested query by a call of it; None if `node` is none."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.is_variable(node.func.id):
+        if isinstance(node, ast.Call) and self._is_of_variable(node.func):
             return None
         if truth:
             if isinstance(node, ast.Call):
@@ -311,8 +333,9 @@ class _Reader:
         if found.is_set and not self.as_source:
             raise self.module.error("IQ209", "the answer of a set query as a value; use it as a source", node)
         arguments = list(node.args)
-        if isinstance(node.func, ast.Attribute):
-            arguments.insert(0, node.func.value)
+        match node.func:
+            case ast.Attribute(value=ast.Name(id="self") as receiver):
+                arguments.insert(0, receiver)
         if node.keywords or not all(is_selector(a) for a in arguments):
             raise self.module.error("IQ209", "a query is called with variables and selectors only", node)
         for hidden in found.hidden:
@@ -371,6 +394,17 @@ def _all_of(source: ast.expr) -> tuple[ast.expr, list[ast.comprehension]]:
 
 def _bound(clauses: Sequence[Membership | Condition]) -> set[str]:
     return {v for c in clauses if isinstance(c, Membership) for v in pattern_variables(c.pattern)}
+
+
+def _way(source: ast.expr) -> str | None:
+    """What to write for a source that is computed from sets."""
+    match source:
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.Sub() as op, right=right):
+            test = "in" if isinstance(op, ast.BitAnd) else "not in"
+            return f"write `for x in {ast.unparse(left)} if x {test} {ast.unparse(right)}`"
+        case ast.BinOp(op=ast.BitOr()):
+            return "ask one query about each of the sets, and unite the answers where they are used"
+    return None
 
 
 def _is_list(node: ast.expr) -> bool:

@@ -111,6 +111,7 @@ class Plan:
     only_adds: bool = False  # the program never removes from a set, and counts were left out for it
     class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
     computed_fields: frozenset[str] = frozenset()  # fields that some class computes, and another one stores
+    part_fields: frozenset[str] = frozenset()  # fields that objects may have without an assignment
     choices: tuple[Choice, ...] = ()  # of `join` and `auto`: what each query got
     without: frozenset[str] = frozenset()  # savings left out, for comparison
     fixed: frozenset[str] = frozenset()  # the global sets that never are others: no column of a head

@@ -18,7 +18,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
-from incoq.frontend.pure import PURE_MODULES
+from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES
 from incoq.ir import expressions
 from incoq.ir.expressions import Expr, name, names_in, shallow, substitute
 from incoq.ir.objects import (
@@ -230,7 +230,7 @@ class _Flattener:
                 if _reads_field(node):
                     self._strict(args[0])
                     return
-                if isinstance(func, ast.Attribute) and selector_root(func.value) is not None:
+                if isinstance(func, ast.Attribute) and not is_module(func.value):
                     self._strict(func.value)
                 for argument in (*args, *(k.value for k in keywords)):
                     self._strict(argument)
@@ -299,7 +299,7 @@ class _Flattener:
                 copied = shallow(node)  # its parts are lowered one by one
                 for key, value in ast.iter_fields(node):
                     if key == "func" and isinstance(value, ast.Attribute):
-                        if selector_root(value.value) is not None:
+                        if not is_module(value.value):
                             copied.func = ast.Attribute(  # type: ignore[attr-defined]
                                 self._lower(value.value, False), value.attr, ast.Load()
                             )
@@ -526,4 +526,9 @@ def selector_root(node: ast.AST) -> str | None:
         if isinstance(node, ast.Subscript) and not _is_key(node.slice):
             return None
         node = node.value
-    return node.id if isinstance(node, ast.Name) and node.id not in PURE_MODULES else None
+    return node.id if isinstance(node, ast.Name) and not is_module(node) else None
+
+
+def is_module(node: ast.AST) -> bool:
+    """Is it the name of a module of functions, rather than a variable?"""
+    return isinstance(node, ast.Name) and (node.id in PURE_MODULES or node.id.startswith(MODULE_PREFIX))

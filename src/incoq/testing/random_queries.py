@@ -23,6 +23,7 @@ COUNTING = 70_000_000  # seeds from here on count in global relations
 CHOOSING = 90_000_000  # and these look into sets that a condition chooses
 VALUES = 98_000_000  # and these have queries that are one expression
 SELECTING = 110_000_000  # and these select from a global relation by a field or a part
+CALLING = 120_000_000  # and these call methods of what expressions give
 
 HELPERS = """\
 def odd(x):
@@ -532,6 +533,13 @@ class QueryMaker:
                 forms += [("dict: value of a condition", f"({m}[{x}] if {n} == 1 else {y}) == {y}", 1)]
             if self.seed >= CHOOSING:
                 forms += self.chosen(scope, x, n, f)
+            if self.seed >= CALLING:
+                forms += [
+                    ("method of a sum", f"({n} + 1).bit_length() > 1", 2),
+                    ("method of a method", f"{n}.bit_length().bit_length() == 1", 2),
+                    ("method of a choice", f"({n} if {x} == {y} else {s}).bit_length() == 1", 1),
+                    ("in a list of variables", f"{s} in [{y}, {t}, 1]", 1),
+                ]
             others = [q for q in self.made if not q.method]
             if others:
                 other = rng.choice(others)
@@ -569,6 +577,8 @@ class QueryMaker:
                 ("aggregate", f"({x}, len({{{i} for {i} in {source}}}))", 1),
                 ("len", f"({x}, len({s}))", 1),
             ]
+            if self.seed >= CALLING:
+                forms += [("method", f"({n} + 1).bit_length()", 2)]
         name, text, _ = rng.choices(forms, [w for _, _, w in forms])[0]
         self.forms.add(f"result: {name}")
         return text
