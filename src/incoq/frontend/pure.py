@@ -21,6 +21,10 @@ from incoq.names import mangled
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
 # that a mutable collection or an object with hidden state is refused at run time.
 _ORDERED = frozenset(["sorted", "list", "tuple", "reversed", "enumerate"])
+_DISPLAYED = {
+    "set": "write a set comprehension, `{... for ... in ...}`",
+    "dict": "write a dict comprehension, `{...: ... for ... in ...}`",
+}
 _METHOD_HELP = {  # the way out for a method, by its name
     "get": "write `m[k]`: where there is no entry the combination is skipped",
     "issubset": "write `all(x in t for x in s)`",
@@ -376,9 +380,9 @@ class _Walk(ast.NodeTransformer):
             elif identifier not in PURE_BUILTINS:
                 if self.abroad:
                     self._arguments(node)  # a comprehension says better what is amiss
-                way = (
-                    "return the set itself, and order it where it is used" if identifier in _ORDERED else None
-                )
+                way = _DISPLAYED.get(identifier)
+                if identifier in _ORDERED:
+                    way = "return the set itself, and order it where it is used"
                 self.refuse("IQ202", f"cannot see what `{identifier}` reads", node, way)
             self.owner.callables.add(identifier)
             return self._arguments(node)
