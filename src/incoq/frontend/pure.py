@@ -174,13 +174,13 @@ class _Walk(ast.NodeTransformer):
         owner: Purifier,
         stack: tuple[str, ...],
         module: Module | None = None,
-        given: frozenset[str] = frozenset(),
+        given: frozenset[str] | None = None,
     ) -> None:
         self.owner, self.module, self.stack = owner, module or owner.module, stack
-        self.given, self.abroad = given, self.module is not owner.module
+        self.given, self.abroad = given, given is not None
 
     def is_variable(self, identifier: str) -> bool:
-        return identifier in self.given if self.abroad else self.owner.is_variable(identifier)
+        return self.owner.is_variable(identifier) if self.given is None else identifier in self.given
 
     def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
         """A nested query; a helper of another module has none."""
