@@ -200,3 +200,20 @@ def test_compiling_again_replaces_the_files(package: Path, tmp_path: Path) -> No
     assert compile_to(package, tmp_path / "out") == 0
     assert (tmp_path / "out" / "app" / "data.txt").read_text() == "new\n"
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_what_is_had_from_incoq_may_be_listed_for_an_import_of_everything(tmp_path: Path) -> None:
+    package = tmp_path / "app"
+    (package / "core").mkdir(parents=True)
+    (package / "core" / "base.py").write_text('from incoq import Set, query\n__all__ = ["Set", "query"]\n')
+    (package / "core" / "__init__.py").write_text(
+        'from .base import Set, query, query as asks\n__all__ = ["Set", "query"]\n__all__ += ["asks"]\n'
+    )
+    (package / "__main__.py").write_text(
+        "from core import *\n"
+        "from core.base import query\n"
+        "@query\ndef above(s, n): return {x for x in s if x > n}\n"
+        "s = Set([1, 2])\nprint(above(s, 1))\ns.add(3)\nprint(sorted(above(s, 1)))\n"
+    )
+    assert compile_to(package, tmp_path / "out") == 0
+    assert python(str(tmp_path / "out"), cwd=tmp_path).stdout == "Set({2})\n[2, 3]\n"

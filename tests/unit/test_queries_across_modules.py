@@ -292,3 +292,18 @@ def test_a_parameter_hides_a_module_of_the_same_name(tmp_path: Path) -> None:
         },
     )
     assert error.code == "IQ202"
+
+
+def test_a_helper_function_may_call_one_of_the_querys_module(tmp_path: Path) -> None:
+    """Its parameter is no global of that module, though one has its name."""
+    files = {
+        "tools.py": "import main as m\ndef good(x): return m.large(x.n)\n",
+        "main.py": (
+            f"{START}import tools\nn = 100\ndef large(n): return n > 3\n"
+            "class X:\n    def __init__(self, n): self.n = n\n"
+            "@query\ndef chosen(s): return {x.n for x in s if tools.good(x)}\n"
+        ),
+        "start.py": "import main\nxs = [main.X(2), main.X(7)]\ns = main.Set(xs)\nprint(main.chosen(s))\n"
+        "xs[1].n, xs[0].n = 1, 5\nprint(main.chosen(s))\n",
+    }
+    assert shown(tmp_path, files, "start.py") == "Set({7})\nSet({5})\n"

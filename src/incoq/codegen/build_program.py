@@ -252,7 +252,16 @@ def _provided(module: Module, aliases: Sequence[ast.alias], support: SupportCode
             raise module.error("IQ209", f"`{original}` of incoq in a compiled program", alias, way)
         if meant and local != support.names[meant]:
             lines.append(f"{local} = {support.names[meant]}")
+        if not meant and _is_listed(module, local):
+            lines.append(f"{local} = None")
     return lines
+
+
+def _is_listed(module: Module, identifier: str) -> bool:
+    """May `__all__` name it, so that an import of everything looks for it?"""
+    return "__all__" in module.bindings and any(
+        isinstance(node, ast.Constant) and node.value == identifier for node in ast.walk(module.tree)
+    )
 
 
 def provided_names(module: Module, support: SupportCode) -> set[str]:

@@ -21,6 +21,10 @@ from incoq.names import mangled
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
 # that a mutable collection or an object with hidden state is refused at run time.
 _ORDERED = frozenset(["sorted", "list", "tuple", "reversed", "enumerate"])
+_DISPLAYED = {
+    "set": "write a set comprehension, `{... for ... in ...}`",
+    "dict": "write a dict comprehension, `{...: ... for ... in ...}`",
+}
 _METHOD_HELP = {  # the way out for a method, by its name
     "get": "write `m[k]`: where there is no entry the combination is skipped",
     "issubset": "write `all(x in t for x in s)`",
@@ -170,13 +174,13 @@ class _Walk(ast.NodeTransformer):
         owner: Purifier,
         stack: tuple[str, ...],
         module: Module | None = None,
-        given: frozenset[str] = frozenset(),
+        given: frozenset[str] | None = None,
     ) -> None:
         self.owner, self.module, self.stack = owner, module or owner.module, stack
-        self.given, self.abroad = given, self.module is not owner.module
+        self.given, self.abroad = given, given is not None
 
     def is_variable(self, identifier: str) -> bool:
-        return identifier in self.given if self.abroad else self.owner.is_variable(identifier)
+        return self.owner.is_variable(identifier) if self.given is None else identifier in self.given
 
     def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
         """A nested query; a helper of another module has none."""
@@ -376,9 +380,9 @@ class _Walk(ast.NodeTransformer):
             elif identifier not in PURE_BUILTINS:
                 if self.abroad:
                     self._arguments(node)  # a comprehension says better what is amiss
-                way = (
-                    "return the set itself, and order it where it is used" if identifier in _ORDERED else None
-                )
+                way = _DISPLAYED.get(identifier)
+                if identifier in _ORDERED:
+                    way = "return the set itself, and order it where it is used"
                 self.refuse("IQ202", f"cannot see what `{identifier}` reads", node, way)
             self.owner.callables.add(identifier)
             return self._arguments(node)

@@ -115,7 +115,8 @@ def _constant(module: Module, node: ast.expr, size: bool = False) -> Expr:
     elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return Expr.of(node)
     if not isinstance(value, ast.Constant):
-        raise module.error("IQ209", "this argument must be a constant", node)
+        way = "write a literal, or `None`, and choose something else for it where the answer is used"
+        raise module.error("IQ209", "this argument must be a constant", node, way)
     return Expr.of(value)
 
 
