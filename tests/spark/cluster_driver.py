@@ -49,7 +49,7 @@ def kill_soon(process: int, when: Callable[[], object]) -> None:
 
 master, place, changes, how, kill, *more = sys.argv[1:]
 road, streamed = how.removesuffix("-stream"), how.endswith("-stream")
-MARK = f"-Dincoq.mark={Path(place).name}".encode()
+MARK = f"-Dincoq.mark={place}".encode()  # the whole path: every test calls its store `store`
 spark = session(
     "incoq cluster test",
     master,

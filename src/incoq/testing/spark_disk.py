@@ -4,7 +4,8 @@
 
 The disk is a file system of its own in memory, made small and then larger, or read-only and then not; so it
 takes the right to mount one. What the pipeline answers after each stop is what the last committed batch says,
-and at the end what a run without any stop says.
+and at the end what a run without any stop says. `--json FILE` notes what was found, for `python -m
+trust.pipeline`.
 """
 
 from __future__ import annotations
@@ -165,11 +166,15 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m incoq.testing.spark_disk", description=__doc__.split("\n")[0]
     )
     parser.add_argument("--master", default="none", help="of Spark; none: the tasks run in this process")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="note what was found there")
+    chosen = parser.parse_args(arguments)
     try:
-        found = list(faults(parser.parse_args(arguments).master))
+        found = list(faults(chosen.master))
     except Unmountable as error:
         print(f"not tried: {error}")
         return 1
+    if chosen.json:
+        chosen.json.write_text(json.dumps({"disk": {"faults": found, "master": chosen.master}}))
     print("\n".join(found) or "a full and a read-only disk stop it clearly, and it goes on")
     return 1 if found else 0
 

@@ -10,7 +10,7 @@ at the end all events are counted, each once. Every `--each` kills it is another
 seed where something was lost or doubled.
 
 `standalone` starts a master and two workers; any master of Spark's may be named. `none` runs the tasks in the
-driver.
+driver. `--json FILE` notes the figures, for `python -m trust.pipeline`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -293,14 +293,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--joins", type=float, default=0.05, metavar="SHARE", help="of batches, by joins")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--master", default="none", help="of Spark, or standalone, or none")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="note the figures there")
     parser.add_argument("--drive", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.drive:
         drive(chosen.drive, chosen.master, chosen.joins, chosen.seed)
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    start = time.perf_counter()
     tally, wrong = run(chosen.kills, chosen.budget, chosen.master, chosen.joins, chosen.seed, chosen.each)
     print(wrong or tally)
+    if chosen.json:
+        told = {"seed": chosen.seed, "master": chosen.master, "seconds": time.perf_counter() - start}
+        chosen.json.write_text(json.dumps({"kills": {**asdict(tally), **told, "wrong": wrong}}))
     return 1 if wrong else 0
 
 

@@ -6,6 +6,7 @@ The command `incoq spark run` takes a change file after the other, as a user wou
 example with a few thousand users; demand comes and goes. What it says of each batch and what its processes
 hold in memory is noted. After a time for warming up, a fifth of the whole, the run is cut into three parts:
 the last must not take longer for a batch, nor hold more, than the first by more than the limits.
+`--json FILE` notes the figures, for `python -m trust.pipeline`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from incoq.spark.deployment import deploy_source
@@ -193,10 +194,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--master", default=f"local[{min(2, os.cpu_count() or 1)}]")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="note the figures there")
     chosen = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     found = soak(chosen.minutes, chosen.master, chosen.seed)
     print(found)
+    if chosen.json:
+        told = {"seed": chosen.seed, "master": chosen.master}
+        chosen.json.write_text(json.dumps({"soak": {**asdict(found), **told}}))
     return 0 if found.is_flat else 1
 
 
