@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -24,7 +25,8 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 # Sets of classes whose values need no closer look; what is not in them is looked at, so that a set that says
@@ -32,6 +34,7 @@ from pathlib import Path
 _USUAL = frozenset(("REFLEXIVE", "HASHABLE", "FITTING", "COMPARED"))
 _DIRECTIVES = "# cython: language_level=3, annotation_typing=False, infer_types=False\n"
 _FLAGS = "-O2 -g0"
+_HOLE = "cdef_"  # stands before a local name with its type until the text is printed
 SUPPORT = "_support"
 
 
@@ -87,7 +90,8 @@ def c_compiler() -> str | None:
 def typed(text: str, kinds: Mapping[str, str], is_support: bool = False) -> str:
     """The text for Cython: each name of `kinds`, a dict, set or list for good, has an alias with its type.
 
-    `tag_u = set()` stays what other modules import; `cdef set c_tag_u = tag_u` is the same object.
+    `tag_u = set()` stays what other modules import; `cdef set c_tag_u = tag_u` is the same object. Local names
+    of the support code that only ever mean a dict or set out of such a structure have their type, too.
     """
     tree = ast.parse(text)
     if is_support:
@@ -95,12 +99,16 @@ def typed(text: str, kinds: Mapping[str, str], is_support: bool = False) -> str:
     taken = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     aliases = {n: f"c_{n}" for n in kinds if f"c_{n}" not in taken}
     parts = [_DIRECTIVES]
+    values = _values(tree, aliases)
     for statement in tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             for node in ast.walk(statement):
+                if isinstance(node, ast.FunctionDef) and is_support:
+                    told = [f"{_HOLE}{kind}_{local}" for local, kind in _locals(node, values)]
+                    node.body[:0] = [ast.Expr(ast.Name(one, ast.Load())) for one in told]
                 if isinstance(node, ast.Name) and node.id in aliases:
                     node.id = aliases[node.id]
-        parts.append(ast.unparse(statement))
+        parts.append(re.sub(rf"\b{_HOLE}(dict|set)_", r"cdef \1 ", ast.unparse(statement)))
         parts += [f"cdef {kinds[n]} {aliases[n]} = {n}" for n in _defined(statement) if n in aliases]
     return "\n".join(parts) + "\n"
 
@@ -115,7 +123,9 @@ class _Classes(ast.NodeTransformer):
                 ops=[ast.In() | ast.NotIn()],
                 comparators=[ast.Name(id=name)],
             ) if name in _USUAL:
-                return ast.Compare(ast.Call(ast.Name("type"), [value], []), node.ops, node.comparators)
+                return ast.Compare(
+                    ast.Call(ast.Name("type", ast.Load()), [value], []), node.ops, node.comparators
+                )
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -129,6 +139,69 @@ class _Classes(ast.NodeTransformer):
             ):
                 return asked
         return self.generic_visit(node)
+
+
+def _values(tree: ast.Module, structures: Collection[str]) -> dict[str, str]:
+    """What the entries of a structure are, where all that are ever stored are new sets, or all new dicts."""
+    stored: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[*targets], value=value):
+                for target in targets:
+                    match target:
+                        case ast.Subscript(value=ast.Name(id=holder)):
+                            stored.setdefault(holder, set()).add(_display(value))
+            case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=holder))):
+                stored.setdefault(holder, set()).add("")
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=holder), attr="update" | "setdefault")):
+                stored.setdefault(holder, set()).add("")
+    return {
+        holder: kinds.pop()
+        for holder, kinds in stored.items()
+        if holder in structures and len(kinds) == 1 and "" not in kinds
+    }
+
+
+def _display(value: ast.expr) -> str:
+    match value:
+        case ast.Set() | ast.Call(func=ast.Name(id="set"), keywords=[]):
+            return "set"
+        case ast.Dict():
+            return "dict"
+    return ""
+
+
+def _locals(function: ast.FunctionDef, values: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The local names of a function that only ever mean such an entry, or nothing, with their types."""
+    nodes = list(ast.walk(function))
+    if any(isinstance(node, (ast.FunctionDef, ast.Lambda)) for node in nodes[1:]):
+        return []
+    bound = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    bound.update(n.arg for n in nodes if isinstance(n, ast.arg))
+    meant: dict[str, list[str]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    meant.setdefault(target.id, []).append(_entry(node.value, values))
+    return [
+        (local, kind)
+        for local, kinds in meant.items()
+        for kind in ("dict", "set")
+        if kind in kinds and {kind, "None"} >= set(kinds) and bound[local] == len(kinds)
+    ]
+
+
+def _entry(value: ast.expr, values: Mapping[str, str]) -> str:
+    """What is assigned: an entry of a structure, a new container, or nothing."""
+    match value:
+        case ast.Constant(value=None):
+            return "None"
+        case ast.Subscript(value=ast.Name(id=holder)):
+            return values.get(holder, "")
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=holder), attr="get"), args=[_], keywords=[]):
+            return values.get(holder, "")
+    return _display(value)
 
 
 def _containers(tree: ast.Module) -> Iterator[tuple[str, str]]:

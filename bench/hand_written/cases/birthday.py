@@ -70,7 +70,6 @@ def workloads(program: Any, world: SimpleNamespace, rng: random.Random, count: i
     found = [
         Workload("query", "query", [(p.count_shared, None, None)] * count),
         Workload("BIRTHDAYS", "tagged", births(chosen)),
-        # whose persons are counted all the same, by hand, too
         Workload("BIRTHDAYS, day not in DAYS", "tagged", births(strange)),
         Workload(
             "DAYS",

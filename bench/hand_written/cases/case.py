@@ -14,7 +14,8 @@ Operation = tuple[Callable[[Any, Any], Any], Any, Any]
 
 @dataclass(frozen=True)
 class Workload:
-    """Operations that are timed together."""
+    """Operations that are timed together. Updates are of what is *untagged* where the program by hand keeps
+    nothing about what they change."""
 
     name: str
     kind: str  # query, tagged, untagged, demand, release or mixed

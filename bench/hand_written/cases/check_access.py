@@ -92,9 +92,9 @@ def workloads(program: Any, world: SimpleNamespace, rng: random.Random, count: i
             "query", "query", [(p.allows, rng.choice(sessions), permission(asked)) for _ in range(count)]
         ),
         Workload("SR, role in ROLES", "tagged", activations(roles)),
-        Workload("SR, role not in ROLES", "untagged", activations(unused)),
+        Workload("SR, role not in ROLES", "tagged", activations(unused)),
         Workload("PR, demanded object", "tagged", permits(asked)),
-        Workload("PR, other object", "untagged", permits(others)),
+        Workload("PR, other object", "tagged", permits(others)),
         Workload(
             "ROLES",
             "tagged",
