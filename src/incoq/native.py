@@ -90,8 +90,8 @@ def c_compiler() -> str | None:
 def typed(text: str, kinds: Mapping[str, str], is_support: bool = False) -> str:
     """The text for Cython: each name of `kinds`, a dict, set or list for good, has an alias with its type.
 
-    `tag_u = set()` stays what other modules import; `cdef set c_tag_u = tag_u` is the same object. Local names
-    of the support code that only ever mean a dict or set out of such a structure have their type, too.
+    `tag_u = set()` stays what other modules import; `cdef set c_tag_u = tag_u` is the same object. Local
+    names of the support code that only ever mean a dict or set out of such a structure have types, too.
     """
     tree = ast.parse(text)
     if is_support:
