@@ -38,7 +38,6 @@ def measure(case: Case, size: int, turns: int, count: int, strategy: str) -> dic
     """For each saving and each kind of operation: the time without it over the time with it."""
     versions = {"": (), **{saving: (saving,) for saving in SAVINGS}}
     programs = {v: compiled(case, strategy=strategy, without=w)[0] for v, w in versions.items()}
-    first = case.make(compiled(case, strategy=strategy)[0], size, random.Random(SEED))  # see `measure`
     worlds = {v: case.make(p, size, random.Random(SEED)) for v, p in programs.items()}
     ratios: dict[str, dict[str, list[float]]] = {s: {k: [] for k in KINDS} for s in SAVINGS}
     gc.disable()
@@ -53,7 +52,6 @@ def measure(case: Case, size: int, turns: int, count: int, strategy: str) -> dic
                     ratios[saving][workload.kind].append(times[saving] / times[""])
         gc.collect()
     gc.enable()
-    del first
     return {s: {k: statistics.median(r) for k, r in by_kind.items()} for s, by_kind in ratios.items()}
 
 
