@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from incoq.testing import spark_disk, spark_kills, spark_soak
 from trust import pipeline, record
 
 SOAK = {
@@ -74,3 +76,17 @@ def test_what_holds_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_part_alone_is_no_figure(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="one of them is missing"):
         pipeline.noted(files(tmp_path, {"soak": SOAK}))
+
+
+def test_what_the_commands_note_is_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = spark_kills.Tally(Counter(drivers=3, workers=2), compared=5, batches=40, rounds=1)
+    soak = spark_soak.Soak(900, 30.0, (0.1, 0.1, 0.1), (800.0, 810.0, 805.0))
+    monkeypatch.setattr(spark_kills, "run", lambda *_: (tally, ""))
+    monkeypatch.setattr(spark_disk, "faults", lambda _: [])
+    monkeypatch.setattr(spark_soak, "soak", lambda *_: soak)
+    made = [tmp_path / name for name in ("kills.json", "disk.json", "soak.json")]
+    for command, path in zip((spark_kills, spark_disk, spark_soak), made, strict=True):
+        with monkeypatch.context() as here:
+            here.setattr("signal.signal", lambda *_: None)
+            assert command.main(["--json", str(path)]) == 0
+    assert pipeline.noted(made)[0] == pipeline.outcome(tally, [], pipeline.DISKS, [], soak)

@@ -3,7 +3,7 @@
 An engine pays for each change that concerns it, and for each fact that newly demanded combinations reach
 (`reach` samples how many); the joins pay for what all demand reaches, however little of it changed. Both are
 estimated in seconds. The constants are a beginning: JOB, PER_ROW and JOINS are what `dev.py spark-bench`
-measured on two idle cores (0.11 to 0.15 s, 10 to 12 µs, 3.7 to 4.4 s; the tables of docs/spark.md), those for
+measured on two idle cores (0.11 to 0.15 s, 10 to 12 µs, 3.7 to 4.4 s), those for
 facts and answers are rounded up from `--beginnings` on a busy machine. What they stand for is measured again
 in each batch of a pipeline (`Measures`), so that after a few batches the estimates speak of this data on
 this machine.

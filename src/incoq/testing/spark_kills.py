@@ -26,7 +26,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +305,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(wrong or tally)
     if chosen.json:
         told = {"seed": chosen.seed, "master": chosen.master, "seconds": time.perf_counter() - start}
-        chosen.json.write_text(json.dumps({"kills": {**asdict(tally), **told, "wrong": wrong}}))
+        chosen.json.write_text(json.dumps({"kills": {**vars(tally), **told, "wrong": wrong}}))
     return 1 if wrong else 0
 
 
