@@ -26,7 +26,7 @@ from incoq.evaluate.rows import SPREAD, Key, Row, append, read_rows
 from incoq.evaluate.sampler import Sampler, sampler
 from incoq.evaluate.workloads import generate, place_of
 
-LIMIT = 10.0  # seconds of CPU time of one run, after which it is stopped
+LIMIT = 60.0  # seconds of CPU time of one run, after which it is stopped
 LEAST = 0.02  # seconds that a loop is timed at least, if need be by preparing and timing it again
 
 
