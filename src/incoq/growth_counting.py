@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from incoq.codegen.build_package import names_needed, standalone_support
+from incoq.codegen.build_package import names_needed, provide, standalone_support
 from incoq.codegen.render_demand import ADOPTS
 from incoq.compile import Compiled
 from incoq.counting import count_loops
@@ -99,8 +99,8 @@ class CountedProgram:
         support = self._support(code)
         filename = code.module.module.filename
         self.namespace: dict[str, Any] = {"__name__": "program", "__file__": filename}
-        for name in names_needed(code.module, self.compiled.support):
-            self.namespace[name] = support[name]
+        names = names_needed(code.module, self.compiled.support)
+        provide(self.namespace, names, self.compiled.support, support)
         with _beside(Path(filename)):
             exec(code.program, self.namespace)
 

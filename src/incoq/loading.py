@@ -24,6 +24,7 @@ from typing import Any
 from incoq.codegen.build_package import (
     is_package,
     names_needed,
+    provide,
     relative_path,
     standalone_support,
     support_module,
@@ -89,8 +90,8 @@ class LoadedProgram:
         """Run a module's code in its namespace, the names of the support code provided."""
         namespace = module.__dict__
         self.globals[_real(rewritten.module.filename)] = namespace
-        for name in names_needed(rewritten, self.compiled.support):
-            namespace[name] = getattr(self.support, name)
+        names = names_needed(rewritten, self.compiled.support)
+        provide(namespace, names, self.compiled.support, vars(self.support))
         exec(code_with_original_positions(rewritten), namespace)
 
     def module_of(self, origin: str) -> RewrittenModule | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,53 @@ def test_the_support_code_may_be_a_module_beside_a_program(tmp_path: Path) -> No
     for name, text in files.items():
         (out / name).write_text(text)
     assert python("program.py", cwd=out).stdout == "Set({1}) Doc.\n"
+
+
+REFUSED_LATER = """
+from incoq import Set, query
+
+S = Set()
+
+class O:
+    pass
+
+@query
+def total():
+    return len({y for x in S for y in x.f})
+
+def shown():
+    return total()
+
+o = O()
+o.f = Set([1, 2])
+S.add(o)
+print(shown(), shown())
+o.f = iter([1])
+try:
+    print(shown())
+except Exception as error:
+    print(error.code)
+"""
+
+
+@pytest.mark.parametrize("apart", ["", "support"])
+def test_an_answer_that_was_refused_is_not_found_in_place_either(tmp_path: Path, apart: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(REFUSED_LATER)
+    files = package_files(compile_path(program), apart=apart)
+    assert "if shown_total else ask_total())" in files["program.py"]
+    out = tmp_path / "out"
+    out.mkdir()
+    for name, text in files.items():
+        (out / name).write_text(text)
+    assert python("program.py", cwd=out).stdout == "2 2\nIQ301\n"
+
+
+def test_nor_is_it_in_a_program_that_runs_in_memory(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(REFUSED_LATER)
+    command = [sys.executable, "-m", "incoq", "run", str(program)]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "2 2\nIQ301\n"
 
 
 def test_in_a_package_the_import_of_the_support_code_does_the_same(tmp_path: Path) -> None:

@@ -1,14 +1,22 @@
-"""CheckAccess by hand: demanded by the object, the roles that allow a session an operation."""
+"""CheckAccess by hand: demanded by the object, the roles that allow a session an operation.
+
+The program's two other queries, the active roles of a session and the roles of a user, are kept for the
+sessions and users that were asked about.
+"""
 
 ROLES = set()
 SR = set()  # (session, role)
 PR = set()  # (operation, object, role)
+UR = set()  # (user, role)
 
 ALLOWING = {}  # demanded object -> {(session, operation): the roles that allow it}
 SESSIONS_OF_ROLE = {}  # role in ROLES -> the sessions in which it is active
 PERMS_OF_ROLE = {}  # role -> the (operation, object) of demanded objects that it allows
 OPS_OF_OBJECT = {}  # object -> the (operation, role) that PR holds for it
-STRUCTURES = (ALLOWING, SESSIONS_OF_ROLE, PERMS_OF_ROLE, OPS_OF_OBJECT)
+PAIRS = {}  # session that was asked about -> its pairs of SR, the role in ROLES
+ASSIGNED = {}  # user who was asked about -> his roles, of those in ROLES
+USERS_OF_ROLE = {}  # role -> those users who have it, in ROLES or not
+STRUCTURES = (ALLOWING, SESSIONS_OF_ROLE, PERMS_OF_ROLE, OPS_OF_OBJECT, PAIRS, ASSIGNED, USERS_OF_ROLE)
 
 NOBODY = frozenset()
 
@@ -19,6 +27,23 @@ def allows(session, permission):
     if answers is None:
         answers = demand(obj, None)
     return bool(answers.get((session, op), NOBODY))
+
+
+def pairs(session, _):
+    known = PAIRS.get(session)
+    if known is None:
+        known = PAIRS[session] = {(session, role) for role in ROLES if (session, role) in SR}
+    return known
+
+
+def assigned(user, _):
+    known = ASSIGNED.get(user)
+    if known is None:
+        roles = {role for other, role in UR if other == user}
+        for role in roles:
+            _put(USERS_OF_ROLE, role, user)
+        known = ASSIGNED[user] = roles & ROLES
+    return known
 
 
 def demand(obj, _):
@@ -71,6 +96,13 @@ def add_role(role, _):
         if role in PERMS_OF_ROLE:
             for session in SESSIONS_OF_ROLE.get(role, ()):
                 _allow(role, session)
+        if PAIRS:
+            for session in SESSIONS_OF_ROLE.get(role, ()):
+                if session in PAIRS:
+                    PAIRS[session].add((session, role))
+        if ASSIGNED:
+            for user in USERS_OF_ROLE.get(role, ()):
+                ASSIGNED[user].add(role)
 
 
 def remove_role(role, _):
@@ -79,6 +111,13 @@ def remove_role(role, _):
         if role in PERMS_OF_ROLE:
             for session in SESSIONS_OF_ROLE.get(role, ()):
                 _forbid(role, session)
+        if PAIRS:
+            for session in SESSIONS_OF_ROLE.get(role, ()):
+                if session in PAIRS:
+                    PAIRS[session].discard((session, role))
+        if ASSIGNED:
+            for user in USERS_OF_ROLE.get(role, ()):
+                ASSIGNED[user].discard(role)
 
 
 def activate(session, role):
@@ -87,6 +126,8 @@ def activate(session, role):
         _put(SESSIONS_OF_ROLE, role, session)
         if role in PERMS_OF_ROLE and role in ROLES:
             _allow(role, session)
+        if session in PAIRS and role in ROLES:
+            PAIRS[session].add((session, role))
 
 
 def deactivate(session, role):
@@ -95,6 +136,8 @@ def deactivate(session, role):
         _take(SESSIONS_OF_ROLE, role, session)
         if role in PERMS_OF_ROLE and role in ROLES:
             _forbid(role, session)
+        if session in PAIRS:
+            PAIRS[session].discard((session, role))
 
 
 def permit(permission, role):
@@ -123,3 +166,20 @@ def forbid(permission, role):
             if role in ROLES:
                 for session in SESSIONS_OF_ROLE.get(role, ()):
                     _take(answers, (session, op), role)
+
+
+def assign(user, role):
+    if (user, role) not in UR:
+        UR.add((user, role))
+        if user in ASSIGNED:
+            _put(USERS_OF_ROLE, role, user)
+            if role in ROLES:
+                ASSIGNED[user].add(role)
+
+
+def unassign(user, role):
+    if (user, role) in UR:
+        UR.discard((user, role))
+        if user in ASSIGNED:
+            _take(USERS_OF_ROLE, role, user)
+            ASSIGNED[user].discard(role)

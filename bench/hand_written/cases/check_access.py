@@ -1,4 +1,7 @@
-"""CheckAccess: the query of Access that is demanded by the object; sessions activate roles."""
+"""CheckAccess: the query of Access that is demanded by the object; sessions activate roles.
+
+The program has two more queries, about sessions and users; all versions can answer them, and nobody asks.
+"""
 
 import random
 from types import SimpleNamespace
@@ -12,6 +15,22 @@ EXTRA = """
 def allows(session, permission):
     op, obj = permission
     return len(allowing_roles(session, op, obj)) > 0
+
+
+def pairs(session, _):
+    return pairs_of_session(session)
+
+
+def assigned(user, _):
+    return assigned_roles(user)
+
+
+def assign(user, role):
+    UR.add((user, role))
+
+
+def unassign(user, role):
+    UR.discard((user, role))
 
 
 def add_role(role, _):

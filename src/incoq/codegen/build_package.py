@@ -10,9 +10,9 @@ Invariant: every module finds the names that its rewritten text calls; all modul
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incoq.codegen.build_program import RewrittenModule, merge, provided_names
 from incoq.codegen.build_support import SupportCode
@@ -96,9 +96,7 @@ def exported_names(support: SupportCode) -> set[str]:
     deciding = {tag for tags in support.guards.values() for tag in tags}
     for entry in (*support.entries.values(), *support.set_entries.values()):
         deciding |= entry.structures()
-    return (
-        names | deciding | {*support.fixed.values(), *support.results} | {support.setattr_, support.delattr_}
-    )
+    return names | deciding | {*support.fixed.values(), *support.shown} | {support.setattr_, support.delattr_}
 
 
 def names_needed(rewritten: RewrittenModule, support: SupportCode) -> list[str]:
@@ -108,6 +106,8 @@ def names_needed(rewritten: RewrittenModule, support: SupportCode) -> list[str]:
     also be imported from this module by another one.
     """
     used = {n.id for n in ast.walk(ast.parse(rewritten.text)) if isinstance(n, ast.Name)}
+    if used & {*support.shown}:
+        used.add(support.names["SPACES"])
     return sorted(used & exported_names(support) | provided_names(rewritten.module, support))
 
 
@@ -121,7 +121,18 @@ def with_import(rewritten: RewrittenModule, support: SupportCode, module: str) -
     head, tail = rewritten.text[:at], rewritten.text[at:]
     if head and not head.endswith(("\n", "\r")):
         head += newline
-    return f"{head}{_import_line(module, names, newline)}{tail}"
+    spaces = support.names["SPACES"]
+    told = f"{spaces}.append(globals()){newline}" if spaces in names else ""
+    return f"{head}{_import_line(module, names, newline)}{told}{tail}"
+
+
+def provide(
+    namespace: dict[str, Any], names: Sequence[str], support: SupportCode, code: Mapping[str, Any]
+) -> None:
+    """What that import does, in a namespace that is given: `code` is the support code by name."""
+    namespace.update({name: code[name] for name in names})
+    if (spaces := support.names["SPACES"]) in names:
+        code[spaces].append(namespace)
 
 
 def _import_line(module: str, names: list[str], newline: str) -> str:

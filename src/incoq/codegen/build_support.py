@@ -57,7 +57,7 @@ class SupportCode:
     own_classes: dict[str, str]  # class of a fixed set while it is maintained -> that set
     bound: dict[str, dict[str, str]]  # such a set -> its methods that maintain nothing, by their names
     at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
-    results: tuple[str, ...]  # the maps that such expressions look into
+    shown: tuple[str, ...]  # the names that such expressions look answers up by, which `hide` rebinds
     roots: tuple[str, ...]  # what stays even where nothing mentions it
 
     @cached_property
@@ -153,7 +153,7 @@ def build_support(
         renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, renderer.bound, asking.at_once,
-        tuple(plan.result_of(query).name for query in asking.at_once), tuple(roots),
+        tuple(asking.shown[query] for query in asking.at_once), tuple(roots),
     )  # fmt: skip
 
 

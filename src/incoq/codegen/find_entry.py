@@ -39,10 +39,18 @@ class Entry:
         >>> entry = Entry((ast.parse("x[1] in index", mode="eval").body,), ("x",))
         >>> ast.unparse(entry.of(ast.Name("t"), items=[ast.Name("a"), ast.Name("b")]))
         'b in index'
+
+        Of several structures some belong to queries that nobody asks: then there is nothing to look up.
+
+        >>> several = Entry((ast.parse("x in a").body[0].value, ast.parse("x in b").body[0].value), ("x",))
+        >>> ast.unparse(several.of(ast.Name("t")))
+        'a and t in a or (b and t in b)'
         """
         given = dict(zip(self.names, parts, strict=True))
         last = self.names[-1] if items else ""
         tests = [_substituted(test, given, last, items) for test in self.look_ups]
+        if len(self.structures()) > 1:
+            tests = list(map(_if_any, tests))
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
 
     def reads_fields(self) -> bool:
@@ -104,6 +112,12 @@ def find_entry(ops: Sequence[Op], names: Sequence[str], structures: Collection[s
                     if over <= {*names} and over & {*names[-2:]}:
                         return asked
     return None
+
+
+def _if_any(test: ast.expr) -> ast.expr:
+    """A look-up in what may be empty."""
+    assert isinstance(test, ast.Compare)
+    return ast.BoolOp(ast.And(), [*test.comparators, test])
 
 
 def _needed(test: ast.expr) -> list[ast.expr]:

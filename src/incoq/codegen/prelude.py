@@ -111,7 +111,8 @@ def recover() -> None:
     STALE.clear()
     REFUSED[:] = [error for error in REFUSED if isinstance(error, IncoqRuntimeError)]
     if not REFUSED:
-        STATE[0] |= SHOWN
+        for names in SPACES:
+            names |= SHOWN
 
 
 def check_refused() -> None:
@@ -182,7 +183,8 @@ class Set(set[Any]):
             self.discard(x)
         except BaseException:
             STALE[:0] = REFUSED[:0] = (None,)
-            STATE[0] |= HIDDEN
+            for names in SPACES:
+                names |= HIDDEN
             recover()
             raise
         return x
@@ -363,7 +365,8 @@ class Dict(dict[Any, Any]):
             Dict.__delitem__(self, key)
         except BaseException:
             STALE[:0] = REFUSED[:0] = (None,)
-            STATE[0] |= HIDDEN
+            for names in SPACES:
+                names |= HIDDEN
             recover()
             raise
         return key, value
@@ -477,7 +480,8 @@ class List(list[Any]):
     def _lose_(self, content: Any) -> None:
         """After an exception: hold what was held before."""
         STALE[:0] = REFUSED[:0] = (None,)
-        STATE[0] |= HIDDEN
+        for names in SPACES:
+            names |= HIDDEN
         list_replace(self, slice(None), content)
         self._counts_ = None
         recover()
@@ -671,13 +675,15 @@ def refuse(code: str, message: str) -> None:
         hide()
 
 
-# Under another name, as long as nothing is refused, a query that was asked before finds its answer at once.
-STATE, SHOWN, HIDDEN = [globals()], {}, {}  # type: ignore[var-annotated]
+# As long as nothing is refused, a query that was asked before finds its answer at once under another name, in
+# this module and in those that import it.
+SPACES, SHOWN, HIDDEN = [globals()], {}, {}  # type: ignore[var-annotated]
 
 
 def hide() -> None:
     """Let no query find an answer at once any more: it looks whether anything was refused, then."""
-    STATE[0] |= HIDDEN
+    for names in SPACES:
+        names |= HIDDEN
 
 
 READING = ("__iter__", "__contains__", "__len__", "__bool__", "__getitem__", "__missing__", "get", "items")

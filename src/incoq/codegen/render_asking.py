@@ -39,6 +39,7 @@ class Asking:
         self.release: dict[str, str] = {}
         self.demanded: dict[str, str] = {}
         self.usual: dict[str, str] = {}
+        self.shown: dict[str, str] = {}
         self.at_once: dict[str, str] = {}
         self.kept: list[tuple[str, str, str]] = []  # see EventRenderer.forgetting
 
@@ -178,8 +179,9 @@ class Asking:
         self.functions += body
         valued = query.aggregate is None or query.aggregate.kind != "value"
         if kept and valued and not params and not first and "inlining" not in self.plan.without:
-            answer = value_of(self.plan, query, quote_expr("R[K]", **holes))
-            text = quote_expr("A if R and not REFUSED else ASK()", **{**holes, "A": answer})
+            answers: Holes = {**holes, "R": self.shown[query.name]}
+            answer = value_of(self.plan, query, quote_expr("R[K]", **answers))
+            text = quote_expr("A if R else ASK()", **{**answers, "A": answer})
             self.at_once[query.name] = f"({ast.unparse(text)})"
         shown = [p for p in query.demand if p not in query.hidden]
         made = quote(
@@ -200,6 +202,7 @@ class Asking:
         if query.rest and query.aggregate is not None:
             return []
         shown = self.supply.fresh(f"shown_{query.name}")  # another name of the answers, see `hide`
+        self.shown[query.name] = shown
         self.stores += quote(
             "X = SHOWN[NAME] = R\nHIDDEN[NAME] = {}", X=shown, SHOWN=self.support.SHOWN,
             HIDDEN=self.support.HIDDEN, **{**holes, "NAME": ast.Constant(shown)},

@@ -127,9 +127,9 @@ class NestedRenderer(HeadRenderer):
             told = ast.Tuple([name(receiver), ast.Constant(field_name)], ast.Load())
         # Calls nothing, since there may be no stack left; if `recover` fails, the next use does it.
         call = quote(
-            "STALE[:0] = REFUSED[:0] = (TOLD,)\nSTATE[0] |= HIDDEN\nRECOVER()", TOLD=told,
-            STALE=self.support.STALE, REFUSED=self.support.REFUSED, RECOVER=self.support.recover,
-            STATE=self.support.STATE, HIDDEN=self.support.HIDDEN,
+            "STALE[:0] = REFUSED[:0] = (TOLD,)\nfor NAMES in SPACES:\n    NAMES |= HIDDEN\nRECOVER()",
+            TOLD=told, STALE=self.support.STALE, REFUSED=self.support.REFUSED, RECOVER=self.support.recover,
+            NAMES=self.renderer.supply_local("names"), SPACES=self.support.SPACES, HIDDEN=self.support.HIDDEN,
         )  # fmt: skip
         holes: Holes = {"WORK": work, "CALL": call, "DOUBT": self.support.Doubt, "DOUBTED": call}
         if instead:
