@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from incoq.ir.invariants import Invariant, Store
 from incoq.ir.objects import Aggregate
-from incoq.ir.relational import Kind
+from incoq.ir.relational import Kind, RelationalQuery
 from incoq.verify_steps import NESTED, Refused, Step, Steps
 from incoq.verify_tests import Env, Values, agree, fit, kept_value, naive_aggregate, naive_test
 
@@ -125,7 +125,8 @@ class Checker:
             elif expected[0] != found:
                 raise Difference(invariant, expected[0], found)
             if query.is_whole and is_result:
-                self._answers[query.name] = _Counts({other: n for (_, other), n in expected[0].items()})
+                counts = {other: n for (_, other), n in expected[0].items() if _reflexive(query, other)}
+                self._answers[query.name] = _Counts(counts)
             elif is_result:
                 self._answers[query.name] = expected[0]
 
@@ -222,6 +223,12 @@ class _Counts(dict[Any, Any]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         return super().get(key, 0)
+
+
+def _reflexive(query: RelationalQuery, combination: Any) -> bool:
+    """Do those parameters equal themselves that must, for a count that is kept whole not to be 0?"""
+    parts = (combination,) if len(query.rest) == 1 else combination
+    return all(part == part for p, part in zip(query.rest, parts, strict=True) if p in query.reflexive)
 
 
 def _key(value: Any) -> Any:

@@ -79,6 +79,15 @@ class Renderer:
             self._locals[prefix] = self.supply.fresh(prefix)
         return self._locals[prefix]
 
+    def equal_themselves(self, counted: str, parts: Sequence[ast.expr]) -> ast.expr | None:
+        """Whether the parameters of a count that is kept whole are such that it is not 0 for that alone."""
+        query = next(q for q in self.plan.queries if q.name == counted)
+        tests = [
+            lower_test(quote_expr("X == X", X="x"), self.support, {"x": parts[query.rest.index(parameter)]})
+            for parameter in query.reflexive
+        ]
+        return ast.BoolOp(ast.And(), tests) if len(tests) > 1 else tests[0] if tests else None
+
     def note_entry(self, ops: list[Op]) -> None:
         """Remember how a block that an update runs by itself begins, see `find_entry`."""
         if not self.nested:
@@ -647,13 +656,16 @@ class _BlockRenderer:
             return
         for parameter in clause.source:
             self._keyed(parameter)
-        key = _tuple([self.scope.get(v) for v in clause.source])
+        parts = [self.scope.get(v) for v in clause.source]
+        key = _tuple(parts)
         counts = self.owner.whole.get(clause.relation.name)
         if counts is None:
             shown = self.owner.visible[clause.relation.name]
             live = quote_expr("M.get(K, MISSING)", M=shown, K=key, MISSING=self.support.MISSING)
         else:
             live = quote_expr("M.get(K, 0)", M=counts, K=key)
+            if (test := self.owner.equal_themselves(clause.relation.name, parts)) is not None:
+                live = quote_expr("N if TEST else 0", N=live, TEST=test)
         variable = clause.args[-1]
         if step.access is Access.TEST:
             local = self.owner.supply_local(f"{self.owner.local(variable)}_now")

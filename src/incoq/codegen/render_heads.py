@@ -419,12 +419,12 @@ class HeadRenderer(Maintenance):
         dependents = self.plan.dependents(Relation(Kind.VALUE, query.name))
         assert all(d[0].store is Store.RESULT for d in dependents)
         old, new = name(self.old), name(self.value)
+        test = self.renderer.equal_themselves(query.name, parts)
         if all(self._only_tests(query, d) for d in dependents):
-            return self._turn(dependents, Event((*parts, old), after=new)), []
-        return (
-            self._run(self._before(dependents, True, True), Event((*parts, old)), False),
-            self._run(self._after(dependents, True, True), Event((*parts, new)), True),
-        )
+            return self._turn(dependents, Event((*parts, old), after=new), test), []
+        lose = self._run(self._before(dependents, True, True), Event((*parts, old)), False)
+        gain = self._run(self._after(dependents, True, True), Event((*parts, new)), True)
+        return _under(test, lose), _under(test, gain)
 
     def _only_tests(self, query: RelationalQuery, dependent: Dependent) -> bool:
         """Does a value of a nested query decide one condition of an answer, and nothing else about it?"""
@@ -442,22 +442,31 @@ class HeadRenderer(Maintenance):
             and not _watches(dependent)
         )
 
-    def _turn(self, dependents: list[Dependent], event: Event) -> list[ast.stmt]:
-        """A value becomes another one: what a condition now says otherwise comes or goes, nothing else."""
+    def _turn(
+        self, dependents: list[Dependent], event: Event, test: ast.expr | None = None
+    ) -> list[ast.stmt]:
+        """A value becomes another one: what a condition now says otherwise comes or goes, nothing else, and
+        that only where the test holds."""
         found: list[ast.stmt] = []
         for invariant, block in self._before(dependents, True, True):
 
             def change(scope: Scope, invariant: Invariant = invariant) -> list[ast.stmt]:
-                return quote(
+                change = quote(
                     "if NOW:\n    COME\nelse:\n    GO", NOW=self.renderer.supply_local("now_ok"),
                     COME=self._change(invariant, scope, True), GO=self._change(invariant, scope, False),
                 )  # fmt: skip
+                return _under(test, change)
 
             body = self.renderer.block(invariant, block, event, change)
             cost, clause = block.covers.best.cost, invariant.clauses[block.clause]
             shown = ", ".join(clause.args)
             found += commented(body, f"{invariant.name} for {clause.relation} := ({shown}): O({cost})")
         return found
+
+
+def _under(test: ast.expr | None, work: list[ast.stmt]) -> list[ast.stmt]:
+    """The work, where a test holds."""
+    return [ast.If(test, work, [])] if test is not None and work else work
 
 
 def _watches(dependent: Dependent) -> bool:

@@ -13,10 +13,14 @@ pays where the demanded values are found from the data anyway: an index of the o
 hold all of them, or the outer query is about everything. All sets are global ones that are known by name, and
 those that are counted are none that the outer query looks at itself: so an update changes the count or the
 rest of the outer query, never both, and the outer query always sees counts as they are.
+
+That a parameter equals itself (`day == d`, and NaN does not) is asked where the outer query reads the count,
+or where a condition on it turns, which is less often than the count changes.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,7 +38,27 @@ def keep_whole(queries: Sequence[RelationalQuery]) -> list[RelationalQuery]:
 
 def _whole(query: RelationalQuery) -> RelationalQuery:
     demand = replace(query.clauses[0], args=())
-    return replace(query, demand=(), clauses=(demand, *query.clauses[1:]), is_whole=True)
+    asked = {test: p for test in query.tests for p in query.demand if is_of_itself(test.expr.node, p)}
+    return replace(
+        query,
+        demand=(),
+        clauses=(demand, *query.clauses[1:]),
+        tests=tuple(test for test in query.tests if test not in asked),
+        is_whole=True,
+        reflexive=tuple(asked.values()),
+    )
+
+
+def is_of_itself(test: ast.expr, variable: str) -> bool:
+    """Is this the condition that a variable equals itself?
+
+    >>> [is_of_itself(ast.parse(text, mode="eval").body, "d") for text in ("d == d", "d == e", "d <= d")]
+    [True, False, False]
+    """
+    match test:
+        case ast.Compare(left=ast.Name(id=left), ops=[ast.Eq()], comparators=[ast.Name(id=right)]):
+            return left == right == variable
+    return False
 
 
 def _may_be_whole(query: RelationalQuery, queries: Sequence[RelationalQuery]) -> bool:

@@ -127,6 +127,7 @@ class RelationalQuery:
     faults: tuple[str, ...] = ()  # of an unmarked query: those that tell where Python would raise
     fixed: tuple[str, ...] = ()  # global sets that it reads and that never are others
     is_whole: bool = False  # a nested count for all values of its parameters, see keep_whole.py
+    reflexive: tuple[str, ...] = ()  # of those the ones that must equal themselves, or the count is 0
 
     @property
     def all_params(self) -> tuple[str, ...]:
