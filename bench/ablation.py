@@ -30,6 +30,7 @@ SAVINGS = {
     "demanded": "indices of demanded tuples",
     "fetching": "an answer fetched once in a loop",
     "walks": "one walk for another element",
+    "rows": "tuples kept that loops take apart",
 }
 KINDS = ("query", "tagged", "untagged", "mixed")
 

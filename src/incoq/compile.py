@@ -61,6 +61,7 @@ SAVINGS = (
     "demanded",
     "fetching",
     "walks",
+    "rows",
 )
 SEEN = ("inlining", "classes")  # without these every update is a call, which a measurement can see
 

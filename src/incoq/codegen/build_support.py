@@ -17,6 +17,7 @@ from incoq.codegen.drop_unused import drop_unused
 from incoq.codegen.embed_prelude import defined, needed_classes, prelude_of, renamed
 from incoq.codegen.fetch_once import fetch_once
 from incoq.codegen.find_entry import Entry
+from incoq.codegen.keep_rows import keep_rows
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support
 from incoq.codegen.print_python import Printed, joined, print_statements
@@ -142,6 +143,8 @@ def build_support(
         harmless = {names[n] for n in ("watchable", "stored", "steady")}
         quiet = {*renderer.quiet, *harmless, renderer.watch, renderer.unwatch}
         statements = fetch_once(statements, renderer.answer, quiet)
+    if "rows" not in plan.without:
+        statements = keep_rows(statements, renderer.renderer.supply_local("row"))
     roots = [names["Set"], names["IncoqRuntimeError"]]  # a program may import them for others only
     if weak:
         roots.append(supply.fresh("weakly"))

@@ -31,7 +31,7 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
 
     def functions(inner: list[ast.stmt]) -> list[ast.stmt]:
         return [
-            _changed(s, loops if isinstance(s, ast.FunctionDef) else functions) if _has_loops(s) else s
+            changed_within(s, loops if isinstance(s, ast.FunctionDef) else functions) if has_loops(s) else s
             for s in inner
         ]
 
@@ -41,18 +41,18 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
             if isinstance(statement, ast.For) and _is_steady(statement, answer, quiet):
                 begin = quote("A = None", A=answer)
                 made += commented(begin, *getattr(statement, "comments", ()))
-                statement = _changed(statement, lazily)
+                statement = changed_within(statement, lazily)
                 statement.comments = ()  # type: ignore[attr-defined]
                 made.append(statement)
             else:
-                made.append(_changed(statement, loops) if _has_loops(statement) else statement)
+                made.append(changed_within(statement, loops) if has_loops(statement) else statement)
         return made
 
     def lazily(inner: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for statement in inner:
             if _fetched(statement, answer) is None:
-                made.append(_changed(statement, lazily))
+                made.append(changed_within(statement, lazily))
             else:
                 bare = copy.copy(statement)
                 bare.comments = ()  # type: ignore[attr-defined]
@@ -63,8 +63,9 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
     return functions(statements)
 
 
-def _has_loops(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.For) or any(map(_has_loops, _inner(statement)))
+def has_loops(statement: ast.stmt) -> bool:
+    """Is there a loop in a statement?"""
+    return isinstance(statement, ast.For) or any(map(has_loops, _inner(statement)))
 
 
 def _inner(statement: ast.stmt) -> Iterator[ast.stmt]:
@@ -74,7 +75,7 @@ def _inner(statement: ast.stmt) -> Iterator[ast.stmt]:
             yield from getattr(part, field, ())
 
 
-def _changed(statement: ast.stmt, change: Change) -> ast.stmt:
+def changed_within(statement: ast.stmt, change: Change) -> ast.stmt:
     """A copy of a statement whose blocks are changed; the same code may stand in several functions."""
     made = copy.copy(statement)
     for field in _BLOCKS:
