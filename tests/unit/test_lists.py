@@ -237,6 +237,38 @@ def test_an_answer_holds_no_lists() -> None:
     same_both_ways(program)
 
 
+def test_an_answer_holds_no_dicts_where_a_program_makes_no_lists() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def parts(o): return {x for x in o.t}
+
+    @query
+    def with_parameter(d, s): return {(d, x) for x in s}
+
+    @query
+    def count(d): return len({(x, d) for x in d})
+
+    @query
+    def by_parameter(s, d): return {d: 1 for x in s}
+
+    @query
+    def inner(s, d): return {x for x in s if d in {d for y in s}}
+
+    def main(show):
+        o, s, d = O(), Set((1, 2)), {1: 2}
+        for t in (1, d), (1, (2, d)), (1, (2, 3)):
+            o.t = t
+            show(parts(o))
+        show(with_parameter(d, s), with_parameter(3, s), count(d), by_parameter(s, d), inner(s, d))
+        s.add(3)
+        d[3] = 4
+        show(with_parameter(d, s), with_parameter(3, s), count(d), by_parameter(s, d), inner(s, d))
+    """
+    same_both_ways(program)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_list_counts_its_elements_where_a_query_looks_into_it(mode: str) -> None:
     text = """

@@ -52,6 +52,7 @@ class Maintenance:
     releasers: dict[str, str] = field(default_factory=dict)
 
     tracks_lists: bool = False
+    unhashables: bool = False  # queries may reach lists or dicts, which are keys and no elements of answers
     plain_sets: Collection[str] = ()  # fixed sets that the program makes as plain ones
     halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
     adopt: str | None = None
