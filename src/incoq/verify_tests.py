@@ -30,6 +30,8 @@ _ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None), type})
 class _Unused:
     """A class that has no objects."""
 
+    __hash__ = None  # type: ignore[assignment]
+
 
 class Values:
     """The values of one running program: what a set is there, what is equal, what is a source."""
@@ -79,8 +81,18 @@ class Values:
         if isinstance(collection, tuple | list):
             return any(self.same(element, e) for e in collection)
         if self.is_source(collection) or isinstance(collection, str | bytes):
+            if not isinstance(collection, range) and isinstance(element, list | dict | tuple):
+                self.fit(element)
             return element in collection
         raise TypeError("holds nothing")
+
+    def fit(self, element: Any) -> None:
+        """Raise for what no set can hold, be it a list that a query has reached and that has a hash since."""
+        if type(element).__hash__ in (self.list_class.__hash__, self.dict_class.__hash__, None):
+            raise TypeError("unhashable")
+        for part in element if isinstance(element, tuple) else ():
+            self.fit(part)
+        hash(element)
 
     def steady(self, value: Any) -> Any:
         """A computed value with the program's one NaN for every NaN."""
@@ -111,15 +123,6 @@ class Values:
                 if field in getattr(value, "__dict__", (field,)):
                     pending.append(getattr(value, field, None))
         return list(seen.values())
-
-
-def fit(element: Any) -> None:
-    """Raise for what no set can hold, be it a list that a query has reached and that has a hash since."""
-    if isinstance(element, list | dict):
-        raise TypeError("unhashable")
-    for part in element if isinstance(element, tuple) else ():
-        fit(part)
-    hash(element)
 
 
 class _Naive(ast.NodeTransformer):

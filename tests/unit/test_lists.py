@@ -215,6 +215,102 @@ def test_a_list_has_no_hash_until_a_query_reaches_it() -> None:
     same_both_ways(program)
 
 
+NO_HASH = """
+class O: pass
+
+class KeyedList(list):
+    def __hash__(self): return id(self)
+
+class KeyedDict(dict):
+    def __hash__(self): return id(self)
+
+@query
+def absent(o, p): return p.c not in o.s or not p.a
+
+@query
+def paired(o, p): return (p.c, 1) in o.f
+
+@query
+def keyed(o, p): return not (p.c in o.m)
+
+@query
+def among(o, p): return p.c in o.r or p.c in o.t
+
+@query
+def without(s, o): return {1 for p in s if p.c not in o.s}
+
+@query
+def without_key(s, o): return {1 for p in s if not (p.c in o.m)}
+
+@query
+def with_or_without(s, o): return {1 for p in s if (p.c, p.a) in o.f or (p.c, p.a) not in o.f}
+
+@query
+def inside(s): return {x for p in s for x in p.c}
+
+@query
+def elements(o): return {x for x in o.s}
+
+def main(show):
+    for c in MADE:
+        o, p, s = O(), O(), Set()
+        o.s, o.m, o.f, o.r, o.t = Set(), {}, frozenset(), range(3), (1, 2)
+        p.a, p.c = None, c
+        s.add(p)
+
+        def ask():
+            for asked, args in (
+                (absent, (o, p)), (paired, (o, p)), (keyed, (o, p)), (among, (o, p)),
+                (without, (s, o)), (without_key, (s, o)), (with_or_without, (s, o)),
+            ):
+                try:
+                    show(asked(*args))
+                except Exception as error:
+                    show(type(error).__name__, str(error))
+
+        ask()
+        show(inside(s))
+        ask()
+        o.s.add(1)
+        o.m[1] = 2
+        ask()
+        if isinstance(c, (KeyedList, KeyedDict)):
+            o.s.add(c)
+            o.m[c] = 3
+            show(len(elements(o)))
+            ask()
+"""
+
+
+@pytest.mark.parametrize("made", ["[], {}", "[7], {8: 9}", "KeyedList([7]), KeyedDict({8: 9})"])
+def test_to_a_query_a_list_or_dict_has_a_hash_only_where_its_class_gives_it_one(made: str) -> None:
+    same_both_ways(NO_HASH.replace("MADE", f"({made})"))
+
+
+def test_a_list_or_dict_as_a_key_raises_what_python_raises_though_a_query_has_reached_it() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def entry(o, p): return o.m[p.c] or 0
+
+    @query
+    def inside(p): return {x for x in p.c}
+
+    def main(show):
+        o, p = O(), O()
+        o.m = {1: 2}
+        for c in 1, {}, (1, {2: 3}):
+            p.c = c
+            show(inside(p))
+            try:
+                show(entry(o, p))
+            except TypeError as error:
+                show(str(error))
+    """
+    same_both_ways(program)
+
+
 def test_an_answer_holds_no_lists() -> None:
     program = """
     class O: pass

@@ -323,7 +323,7 @@ dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.p
 
 def unhashable(v: Any) -> int:
     """The hash of a list or dict: there is none, as in Python, until a query has reached it; then it is known
-    by its identity."""
+    by its identity, for what is maintained. To the expressions of a query it has none even then (`fits`)."""
     if v._known_:
         return object.__hash__(v)
     raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
@@ -789,7 +789,11 @@ def dict_item(m: Any, k: Any) -> Any:
         items(m)
         if not isinstance(m, Dict):
             raise TypeError(f"{m.__class__.__name__} has no entries")
-    return m[k]
+    try:
+        return m[k]
+    except KeyError:
+        fits(k)
+        raise
 
 
 def item(m: Any, k: Any) -> Any:
@@ -875,10 +879,11 @@ FITTING = {int, float, str, bytes, bool, complex, type(None), Set, PlainSet}
 
 
 def fits(v: Any) -> bool:
-    """Raise unless `v` can be an element of an answer: it has a hash, and is no list or dict."""
+    """Raise unless `v` can be an element of a set: Python has a hash for it, so it is no list or dict, known
+    or not; a class of the program that is derived from them may have a hash of its own."""
     cls = v.__class__
-    if isinstance(v, (list, dict)):
-        raise TypeError(f"unhashable type: {cls.__name__!r}")
+    if cls.__hash__ is unhashable:
+        raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
     if isinstance(v, tuple):
         return all(map(fits, v))
     hash(v)
@@ -927,6 +932,8 @@ def holds(s: Any, x: Any) -> bool:
             plain(x)  # lists are equal by their content, which may change
         return keyable(x) and x in s._bag_()
     if s.__class__ in SOURCES or isinstance(s, (str, bytes)) or is_source(s):
+        if isinstance(x, (list, dict, tuple)) and s.__class__ is not range:
+            fits(x)
         return x in s
     raise TypeError(f"{s.__class__.__name__} holds nothing")
 

@@ -61,6 +61,8 @@ def same_key(left: Any, right: Any) -> bool:
 def contains(item: Any, source: Any) -> bool:
     """Membership; raises what Python raises where there can be none."""
     if isinstance(source, HASHED) or type(source) is str:
+        if isinstance(item, (list, dict, tuple)):
+            fit(item)
         return item in source
     if isinstance(source, ITERABLE):
         return any(same_key(item, element) for element in source)
