@@ -365,6 +365,36 @@ def test_an_answer_holds_no_dicts_where_a_program_makes_no_lists() -> None:
     same_both_ways(program)
 
 
+def test_a_list_or_dict_that_no_query_has_reached_may_be_any_parameter_also_in_a_tuple() -> None:
+    program = """
+    class O: pass
+
+    @query(demand=("s",))
+    def holders(s, p): return {o for o in s if p in o.t}
+
+    @query(demand=("s",))
+    def number(s, p): return len({o for o in s if p in o.t})
+
+    @query
+    def demanded(s, p): return {o for o in s if p in o.t}
+
+    def main(show):
+        s, o, l, d = Set(), O(), [1], {1: 2}
+        o.t = (l, 1, d)
+
+        def ask():
+            for p in l, d, (1, l), ((1, d), 2):
+                show(len(holders(s, p)), number(s, p), len(demanded(s, p)))
+
+        ask()
+        s.add(o)
+        ask()
+        o.t = [l, (1, l), ((1, d), 2)]
+        ask()
+    """
+    same_both_ways(program)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_list_counts_its_elements_where_a_query_looks_into_it(mode: str) -> None:
     text = """

@@ -1408,13 +1408,20 @@ def only_adds() -> IncoqRuntimeError:
 
 def answer_of(answers: Any, key: Any, query: str) -> Any:
     """The answer for parameters of which one has no hash, being a list or dict that no query has reached."""
-    for part in key if key.__class__ is tuple else (key,):
-        if isinstance(part, (Dict, List)):
-            part._known_ = True
+    know(key)
     try:
         return answers.get(key)
     except TypeError:
         raise unkeyed(query) from None
+
+
+def know(v: Any) -> None:
+    """Give a list or dict its hash, in tuples too."""
+    if isinstance(v, tuple):
+        for part in v:
+            know(part)
+    elif isinstance(v, (Dict, List)):
+        v._known_ = True
 
 
 def unkeyed(query: str) -> IncoqRuntimeError:
