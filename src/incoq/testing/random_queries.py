@@ -24,6 +24,7 @@ CHOOSING = 90_000_000  # and these look into sets that a condition chooses
 VALUES = 98_000_000  # and these have queries that are one expression
 SELECTING = 110_000_000  # and these select from a global relation by a field or a part
 CALLING = 120_000_000  # and these call methods of what expressions give
+HOLDING = 131_000_000  # and these have lists and dicts in tuples and as parameters
 
 HELPERS = """\
 def odd(x):
