@@ -94,6 +94,13 @@ class Values:
             self.fit(part)
         hash(element)
 
+    def distinct(self, sequence: Iterable[Any]) -> list[Any]:
+        """The elements of a sequence, each once; one that no query has reached may have no hash."""
+        found: dict[Any, Any] = {}
+        for element in sequence:
+            found.setdefault(_as_key(element), element)
+        return list(found.values())
+
     def steady(self, value: Any) -> Any:
         """A computed value with the program's one NaN for every NaN."""
         if value.__class__ is float:
@@ -123,6 +130,13 @@ class Values:
                 if field in getattr(value, "__dict__", (field,)):
                     pending.append(getattr(value, field, None))
         return list(seen.values())
+
+
+def _as_key(value: Any) -> Any:
+    """A value as a key, lists and dicts by identity."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_key, value))
+    return (_Unused, id(value)) if isinstance(value, list | dict) else value
 
 
 class _Naive(ast.NodeTransformer):
