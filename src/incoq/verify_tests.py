@@ -245,7 +245,7 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
             case "len":
                 return len(bag)
             case "sum":
-                return sum(bag)
+                return sum(bag, *arguments)
             case "any":
                 return any(bag)
             case "all":
