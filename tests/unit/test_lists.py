@@ -395,6 +395,54 @@ def test_a_list_or_dict_that_no_query_has_reached_may_be_any_parameter_also_in_a
     same_both_ways(program)
 
 
+SUBSCRIPTS = """
+class O: pass
+
+@query
+def under(s, k, v): return {o.n for o in s if o.d[k] == v}
+
+@query
+def listed(s): return {x for o in s for x in o.l}
+
+@query
+def inner(s, k): return {x for o in s for x in o.l if x[k] == 2}
+
+@query
+def value(m, k): return m[k] or 0
+
+def main(show):
+    a, b, s = O(), O(), Set()
+    a.n, a.l, a.d, b.n, b.l, b.d = 1, [1, (2,), 3], {0: 2}, 2, [], (2, 5)
+    s.add(a)
+    s.add(b)
+
+    def ask():
+        show(under(s, 0, 2), listed(s), inner(s, 0), value(a.d, 0), value(b.d, 0))
+
+    ask()
+    a.l.append({0: 2})
+    b.d = {0: 3}
+    ask()
+    a.d[0], b.d[0] = 4, 2
+    ask()
+    b.l.append((2, 9))
+    a.l = [(3,), 4]
+    ask()
+"""
+
+
+def test_lists_may_be_near_what_a_query_looks_into_by_a_subscript() -> None:
+    same_both_ways(SUBSCRIPTS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("change", ["b.d = [2]; ask()", "b.l.append([2]); ask()", "value([2], 0)"])
+def test_a_list_that_a_query_looks_into_by_position_is_refused(mode: str, change: str) -> None:
+    program = load(compile_in(source(f"{SUBSCRIPTS}\n    {change}"), mode).code)
+    with pytest.raises(Exception, match=r"IQ301.*by position"):
+        program["main"](lambda *shown: None)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_list_counts_its_elements_where_a_query_looks_into_it(mode: str) -> None:
     text = """
