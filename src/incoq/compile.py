@@ -34,7 +34,7 @@ from incoq.frontend.check_classes import (
 )
 from incoq.frontend.find_fixed import find_fixed, is_incoq_set, without_fixed
 from incoq.frontend.find_queries import LeftOut, QuerySite, find_queries
-from incoq.frontend.find_removals import makes_lists, only_adds
+from incoq.frontend.find_removals import makes_dicts, makes_lists, only_adds
 from incoq.frontend.find_slips import find_slips
 from incoq.frontend.program import Program, parse_module, read_program
 from incoq.frontend.resolve_names import resolve_names
@@ -183,7 +183,8 @@ def _compile(
         fixed = find_fixed(program, sites) if mode == "filtered" and "globals" not in without else {}
         known = without_fixed(sites, fixed)
         plan, supply, private = _plan(program, known, fixed, mode, strategy, without, orders)
-        tracked = _tracked(plan, makes_lists([module.tree for module in program.modules], private))
+        trees = [module.tree for module in program.modules]
+        tracked = _tracked(plan, makes_lists(trees, private))
         unsafe = list(_faults(program, plan, bool(tracked)))
         computed = [(frozenset({f}), error) for f, _, error in computed_fields(program, plan.fields())]
         left = _unsafe_sites(known, plan, [*unsafe, *computed])
@@ -198,9 +199,12 @@ def _compile(
     switches = "classes" not in without and may_switch_classes(program)
     plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
     batches = any(module.uses_batches() for module in program.modules)
-    support = build_support(plan, supply, "list" in tracked, switches, may_reenter(program), batches, plain)
+    lists, dicts = "list" in tracked, makes_dicts(trees, private)
+    support = build_support(
+        plan, supply, lists, lists or dicts, switches, may_reenter(program), batches, plain
+    )
     doubtful = doubtful_classes(program, plan.fields())
-    bound = bound_companions([module.tree for module in program.modules])
+    bound = bound_companions(trees)
     modules = tuple(
         rewrite_module(
             m,

@@ -23,7 +23,7 @@ from incoq.ir.invariants import Invariant, Store
 from incoq.ir.objects import Aggregate
 from incoq.ir.relational import Kind, RelationalQuery
 from incoq.verify_steps import NESTED, Refused, Step, Steps
-from incoq.verify_tests import Env, Values, agree, fit, kept_value, naive_aggregate, naive_test
+from incoq.verify_tests import Env, Values, agree, kept_value, naive_aggregate, naive_test
 
 if TYPE_CHECKING:
     from incoq.compile import Compiled
@@ -172,7 +172,7 @@ class Checker:
             try:
                 element = value_of(env)
                 if not takes_anything:
-                    fit(element)
+                    self.values.fit(element)
             except Exception:
                 return
             place = expected[0][key_of(env)]

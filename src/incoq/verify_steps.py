@@ -257,7 +257,7 @@ class Steps:
                         raise Refused
                     return
                 repeats = isinstance(collection, tuple | list)
-                for element in dict.fromkeys(collection) if repeats else collection:
+                for element in values.distinct(collection) if repeats else collection:
                     if match_(element, env):
                         following(env)
 

@@ -30,6 +30,8 @@ _ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None), type})
 class _Unused:
     """A class that has no objects."""
 
+    __hash__ = None  # type: ignore[assignment]
+
 
 class Values:
     """The values of one running program: what a set is there, what is equal, what is a source."""
@@ -79,8 +81,25 @@ class Values:
         if isinstance(collection, tuple | list):
             return any(self.same(element, e) for e in collection)
         if self.is_source(collection) or isinstance(collection, str | bytes):
+            if not isinstance(collection, range) and isinstance(element, list | dict | tuple):
+                self.fit(element)
             return element in collection
         raise TypeError("holds nothing")
+
+    def fit(self, element: Any) -> None:
+        """Raise for what no set can hold, be it a list that a query has reached and that has a hash since."""
+        if type(element).__hash__ in (self.list_class.__hash__, self.dict_class.__hash__, None):
+            raise TypeError("unhashable")
+        for part in element if isinstance(element, tuple) else ():
+            self.fit(part)
+        hash(element)
+
+    def distinct(self, sequence: Iterable[Any]) -> list[Any]:
+        """The elements of a sequence, each once; one that no query has reached may have no hash."""
+        found: dict[Any, Any] = {}
+        for element in sequence:
+            found.setdefault(_as_key(element), element)
+        return list(found.values())
 
     def steady(self, value: Any) -> Any:
         """A computed value with the program's one NaN for every NaN."""
@@ -113,13 +132,11 @@ class Values:
         return list(seen.values())
 
 
-def fit(element: Any) -> None:
-    """Raise for what no set can hold, be it a list that a query has reached and that has a hash since."""
-    if isinstance(element, list | dict):
-        raise TypeError("unhashable")
-    for part in element if isinstance(element, tuple) else ():
-        fit(part)
-    hash(element)
+def _as_key(value: Any) -> Any:
+    """A value as a key, lists and dicts by identity."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_key, value))
+    return (_Unused, id(value)) if isinstance(value, list | dict) else value
 
 
 class _Naive(ast.NodeTransformer):
@@ -228,7 +245,7 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
             case "len":
                 return len(bag)
             case "sum":
-                return sum(bag)
+                return sum(bag, *arguments)
             case "any":
                 return any(bag)
             case "all":

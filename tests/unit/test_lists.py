@@ -215,6 +215,102 @@ def test_a_list_has_no_hash_until_a_query_reaches_it() -> None:
     same_both_ways(program)
 
 
+NO_HASH = """
+class O: pass
+
+class KeyedList(list):
+    def __hash__(self): return id(self)
+
+class KeyedDict(dict):
+    def __hash__(self): return id(self)
+
+@query
+def absent(o, p): return p.c not in o.s or not p.a
+
+@query
+def paired(o, p): return (p.c, 1) in o.f
+
+@query
+def keyed(o, p): return not (p.c in o.m)
+
+@query
+def among(o, p): return p.c in o.r or p.c in o.t
+
+@query
+def without(s, o): return {1 for p in s if p.c not in o.s}
+
+@query
+def without_key(s, o): return {1 for p in s if not (p.c in o.m)}
+
+@query
+def with_or_without(s, o): return {1 for p in s if (p.c, p.a) in o.f or (p.c, p.a) not in o.f}
+
+@query
+def inside(s): return {x for p in s for x in p.c}
+
+@query
+def elements(o): return {x for x in o.s}
+
+def main(show):
+    for c in MADE:
+        o, p, s = O(), O(), Set()
+        o.s, o.m, o.f, o.r, o.t = Set(), {}, frozenset(), range(3), (1, 2)
+        p.a, p.c = None, c
+        s.add(p)
+
+        def ask():
+            for asked, args in (
+                (absent, (o, p)), (paired, (o, p)), (keyed, (o, p)), (among, (o, p)),
+                (without, (s, o)), (without_key, (s, o)), (with_or_without, (s, o)),
+            ):
+                try:
+                    show(asked(*args))
+                except Exception as error:
+                    show(type(error).__name__, str(error))
+
+        ask()
+        show(inside(s))
+        ask()
+        o.s.add(1)
+        o.m[1] = 2
+        ask()
+        if isinstance(c, (KeyedList, KeyedDict)):
+            o.s.add(c)
+            o.m[c] = 3
+            show(len(elements(o)))
+            ask()
+"""
+
+
+@pytest.mark.parametrize("made", ["[], {}", "[7], {8: 9}", "KeyedList([7]), KeyedDict({8: 9})"])
+def test_to_a_query_a_list_or_dict_has_a_hash_only_where_its_class_gives_it_one(made: str) -> None:
+    same_both_ways(NO_HASH.replace("MADE", f"({made})"))
+
+
+def test_a_list_or_dict_as_a_key_raises_what_python_raises_though_a_query_has_reached_it() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def entry(o, p): return o.m[p.c] or 0
+
+    @query
+    def inside(p): return {x for x in p.c}
+
+    def main(show):
+        o, p = O(), O()
+        o.m = {1: 2}
+        for c in 1, {}, (1, {2: 3}):
+            p.c = c
+            show(inside(p))
+            try:
+                show(entry(o, p))
+            except TypeError as error:
+                show(str(error))
+    """
+    same_both_ways(program)
+
+
 def test_an_answer_holds_no_lists() -> None:
     program = """
     class O: pass
@@ -235,6 +331,116 @@ def test_an_answer_holds_no_lists() -> None:
         show(of(s), rows(a))
     """
     same_both_ways(program)
+
+
+def test_an_answer_holds_no_dicts_where_a_program_makes_no_lists() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def parts(o): return {x for x in o.t}
+
+    @query
+    def with_parameter(d, s): return {(d, x) for x in s}
+
+    @query
+    def count(d): return len({(x, d) for x in d})
+
+    @query
+    def by_parameter(s, d): return {d: 1 for x in s}
+
+    @query
+    def inner(s, d): return {x for x in s if d in {d for y in s}}
+
+    def main(show):
+        o, s, d = O(), Set((1, 2)), {1: 2}
+        for t in (1, d), (1, (2, d)), (1, (2, 3)):
+            o.t = t
+            show(parts(o))
+        show(with_parameter(d, s), with_parameter(3, s), count(d), by_parameter(s, d), inner(s, d))
+        s.add(3)
+        d[3] = 4
+        show(with_parameter(d, s), with_parameter(3, s), count(d), by_parameter(s, d), inner(s, d))
+    """
+    same_both_ways(program)
+
+
+def test_a_list_or_dict_that_no_query_has_reached_may_be_any_parameter_also_in_a_tuple() -> None:
+    program = """
+    class O: pass
+
+    @query(demand=("s",))
+    def holders(s, p): return {o for o in s if p in o.t}
+
+    @query(demand=("s",))
+    def number(s, p): return len({o for o in s if p in o.t})
+
+    @query
+    def demanded(s, p): return {o for o in s if p in o.t}
+
+    def main(show):
+        s, o, l, d = Set(), O(), [1], {1: 2}
+        o.t = (l, 1, d)
+
+        def ask():
+            for p in l, d, (1, l), ((1, d), 2):
+                show(len(holders(s, p)), number(s, p), len(demanded(s, p)))
+
+        ask()
+        s.add(o)
+        ask()
+        o.t = [l, (1, l), ((1, d), 2)]
+        ask()
+    """
+    same_both_ways(program)
+
+
+SUBSCRIPTS = """
+class O: pass
+
+@query
+def under(s, k, v): return {o.n for o in s if o.d[k] == v}
+
+@query
+def listed(s): return {x for o in s for x in o.l}
+
+@query
+def inner(s, k): return {x for o in s for x in o.l if x[k] == 2}
+
+@query
+def value(m, k): return m[k] or 0
+
+def main(show):
+    a, b, s = O(), O(), Set()
+    a.n, a.l, a.d, b.n, b.l, b.d = 1, [1, (2,), 3], {0: 2}, 2, [], (2, 5)
+    s.add(a)
+    s.add(b)
+
+    def ask():
+        show(under(s, 0, 2), listed(s), inner(s, 0), value(a.d, 0), value(b.d, 0))
+
+    ask()
+    a.l.append({0: 2})
+    b.d = {0: 3}
+    ask()
+    a.d[0], b.d[0] = 4, 2
+    ask()
+    b.l.append((2, 9))
+    a.l = [(3,), 4]
+    ask()
+"""
+
+
+def test_lists_may_be_near_what_a_query_looks_into_by_a_subscript() -> None:
+    same_both_ways(SUBSCRIPTS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("change", ["b.d = [2]; ask()", "b.l.append([2]); ask()", "value([2], 0)"])
+def test_a_list_that_a_query_looks_into_by_position_is_refused(mode: str, change: str) -> None:
+    program = load(compile_in(source(f"{SUBSCRIPTS}\n    {change}"), mode).code)
+    with pytest.raises(Exception, match=r"IQ301.*by position"):
+        program["main"](lambda *shown: None)
 
 
 @pytest.mark.parametrize("mode", MODES)

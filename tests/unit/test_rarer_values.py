@@ -36,6 +36,37 @@ PROGRAMS = {
             l.append(a); a.n = float("inf"); every(); a.n = float("nan"); every(); a.n = True; every()
             a.n = 2 + 1j; every(); a.n = "x"; every(); a.n = 3; every()
     """,
+    "a sum starts with a number": """
+        START = 5
+        @query
+        def total(s): return sum((x.n for x in s), 10)
+        @query
+        def by_name(s): return sum((x.n for x in s), start=START)
+        @query
+        def of_set(s): return sum({x.n for x in s}, -1)
+        @query
+        def real(s): return sum((x.n for x in s), 0.5)
+        @query
+        def nested(s): return {(x.n, sum((y.n for y in s if y.n >= x.n), 100)) for x in s}
+        @query
+        def ratio(s): return sum((x.n for x in s), 10) / len({x for x in s})
+        @query
+        def of_source(x): return sum(x.n, 3) + 1
+        @query
+        def numbers(s): return {x.n for x in s}
+        @query
+        def of_query(s): return sum(numbers(s), 2) + 0
+        @query(demand=("s",))
+        def counted(s, n): return sum((1 for x in s if x.n == n), 7)
+        def main(show):
+            s, a, b, w = Set(), Item(1), Item(2), Item(Set((4, 5)))
+            def every():
+                for asked in (total, by_name, of_set, real, nested, ratio, of_query):
+                    tried(show, lambda: asked(s))
+                tried(show, lambda: of_source(w), lambda: counted(s, 1), lambda: counted(s, 3))
+            every(); s.add(a); every(); s.add(b); every(); b.n = 1; every(); b.n = 1.5; every()
+            b.n = "x"; every(); w.n.add(9); s.clear(); every()
+    """,
     "extremes and the smallest few are taken of bags": """
         @query
         def least(l): return min(x.n for x in l)

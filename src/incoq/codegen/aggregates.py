@@ -75,13 +75,16 @@ def adds_as_int(x: Any) -> bool:
 
 
 class Sum:
-    """The sum. Add and delete O(1); empty: 0. Floats are summed exactly, so that nothing drifts."""
+    """The sum. Add and delete O(1); empty: 0. Floats are summed exactly, so that nothing drifts. What it
+    starts with is one more element, which stays."""
 
-    def __init__(self) -> None:
+    def __init__(self, *start: Any) -> None:
         self.whole = 0
         self.exact = Fraction(0)
         self.floats = 0
         self.others: list[Any] = []
+        for x in start:
+            self.add(x)
 
     def add(self, x: Any, times: int = 1) -> None:
         if x.__class__ is int or adds_as_int(x):

@@ -82,6 +82,7 @@ def build_support(
     plan: Plan,
     supply: NameSupply,
     tracks_lists: bool,
+    unhashables: bool = False,
     switch_classes: bool = False,
     reenters: bool = False,
     batches: bool = False,
@@ -99,8 +100,8 @@ def build_support(
     names = {n: supply.fresh(n) for n in defined(prelude)}
     support = Support(names, plan.computed_fields)
     renderer = EventRenderer(
-        plan, support, supply, tracks_lists=tracks_lists, switches=switch_classes, reenters=reenters,
-        batch=support.batch if batches else None, plain_sets=plain_sets,
+        plan, support, supply, tracks_lists=tracks_lists, unhashables=unhashables, switches=switch_classes,
+        reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets,
     )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:

@@ -52,10 +52,12 @@ class Maintenance:
     releasers: dict[str, str] = field(default_factory=dict)
 
     tracks_lists: bool = False
+    unhashables: bool = False  # queries may reach lists or dicts, which are keys and no elements of answers
     plain_sets: Collection[str] = ()  # fixed sets that the program makes as plain ones
     halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
     adopt: str | None = None
     adopted: str | None = None
+    subscripted: frozenset[Relation] = frozenset()  # what may give lists to an index of entries
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
     batch: str | None = None  # what holds the updates that wait, in a program with batches
     reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py

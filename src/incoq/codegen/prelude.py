@@ -325,7 +325,7 @@ dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.p
 
 def unhashable(v: Any) -> int:
     """The hash of a list or dict: there is none, as in Python, until a query has reached it; then it is known
-    by its identity."""
+    by its identity, for what is maintained. To the expressions of a query it has none even then (`fits`)."""
     if v._known_:
         return object.__hash__(v)
     raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
@@ -795,7 +795,11 @@ def dict_item(m: Any, k: Any) -> Any:
         items(m)
         if not isinstance(m, Dict):
             raise TypeError(f"{m.__class__.__name__} has no entries")
-    return m[k]
+    try:
+        return m[k]
+    except KeyError:
+        fits(k)
+        raise
 
 
 def item(m: Any, k: Any) -> Any:
@@ -881,10 +885,11 @@ FITTING = {int, float, str, bytes, bool, complex, type(None), Set, PlainSet}
 
 
 def fits(v: Any) -> bool:
-    """Raise unless `v` can be an element of an answer: it has a hash, and is no list or dict."""
+    """Raise unless `v` can be an element of a set: Python has a hash for it, so it is no list or dict, known
+    or not; a class of the program that is derived from them may have a hash of its own."""
     cls = v.__class__
-    if isinstance(v, (list, dict)):
-        raise TypeError(f"unhashable type: {cls.__name__!r}")
+    if cls.__hash__ is unhashable:
+        raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
     if isinstance(v, tuple):
         return all(map(fits, v))
     hash(v)
@@ -933,6 +938,8 @@ def holds(s: Any, x: Any) -> bool:
             plain(x)  # lists are equal by their content, which may change
         return keyable(x) and x in s._bag_()
     if s.__class__ in SOURCES or isinstance(s, (str, bytes)) or is_source(s):
+        if isinstance(x, (list, dict, tuple)) and s.__class__ is not range:
+            fits(x)
         return x in s
     raise TypeError(f"{s.__class__.__name__} holds nothing")
 
@@ -1407,13 +1414,20 @@ def only_adds() -> IncoqRuntimeError:
 
 def answer_of(answers: Any, key: Any, query: str) -> Any:
     """The answer for parameters of which one has no hash, being a list or dict that no query has reached."""
-    for part in key if key.__class__ is tuple else (key,):
-        if isinstance(part, (Dict, List)):
-            part._known_ = True
+    know(key)
     try:
         return answers.get(key)
     except TypeError:
         raise unkeyed(query) from None
+
+
+def know(v: Any) -> None:
+    """Give a list or dict its hash, in tuples too."""
+    if isinstance(v, tuple):
+        for part in v:
+            know(part)
+    elif isinstance(v, (Dict, List)):
+        v._known_ = True
 
 
 def unkeyed(query: str) -> IncoqRuntimeError:

@@ -97,7 +97,7 @@ class DemandRenderer(NestedRenderer):
         put = [
             *made,
             *quote(begin, **holes),
-            *self._adopted(*(name(p) for p in params)),
+            *self._adopted(relation, *(name(p) for p in params)),
             *evaluate,
             *filled,
             *shown,
@@ -256,6 +256,7 @@ class DemandRenderer(NestedRenderer):
         event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
         of_dicts = [d for d in entries if d[0].clauses[d[1].clause].arity != SUBSCRIPT]
         of_any = [d for d in entries if d not in of_dicts]
+        self.subscripted = self._subscripted() if of_any else frozenset()
         self.functions += quote("ADOPTED = set()", **holes)
         body: list[ast.stmt] = []
         new = "S not in ADOPTED"
@@ -281,16 +282,20 @@ class DemandRenderer(NestedRenderer):
             "    SWITCH\n"
             "    for X in ELEMENTS(S):\n"
             "        ENTER\n"
-            "        ADOPT(X)\n"
+            "        ELEMENT\n"
             "    for X, V in ITEMS(S):\n"
             "        OF_DICTS\n"
-            "        ADOPT(V)\n"
-            "    for X, V in ENTRIES(S):\n"
+            "        ENTRY\n"
+            "    for X, V in SUBSCRIPTS:\n"
             "        OF_ANY\n"
-            "        ADOPT(V)",
+            "        ENTRY",
             OF_DICTS=self._run(self._after(of_dicts, True, True), event, True),
             OF_ANY=self._run(self._after(of_any, True, True), event, True),
-            ENTRIES=self.support.entries if of_any else self.support.items,
+            ELEMENT=self._adopted(MEMBER, name(element)), ENTRY=self._adopted(ITEM, name(self.value)),
+            SUBSCRIPTS=quote_expr(
+                "() if isinstance(S, LIST) else ENTRIES(S)", LIST=self.support.List,
+                ENTRIES=self.support.entries, **holes,
+            ) if of_any else quote_expr("ITEMS(S)", ITEMS=self.support.items, **holes),
             CLASSES=quote_expr(
                 "(SET, DICT, LIST, tuple, frozenset, range)", SET=self.support.Set, DICT=self.support.Dict,
                 LIST=self.support.List,
@@ -300,10 +305,30 @@ class DemandRenderer(NestedRenderer):
         )  # fmt: skip
         self._define(self.adopt, [source], ADOPTS, body)
 
-    def _adopted(self, *values: ast.expr) -> list[ast.stmt]:
+    def _adopted(self, origin: Relation, *values: ast.expr) -> list[ast.stmt]:
+        """Enter what a new tuple of a relation holds; a list is refused where an index of entries by position
+        would have to follow it."""
         if self.adopt is None:
             return []
-        return [s for v in values for s in quote("ADOPT(V)", ADOPT=self.adopt, V=v)]
+        found: list[ast.stmt] = []
+        for value in values:
+            if origin in self.subscripted:
+                found += quote(
+                    "if isinstance(V, list):\n    ENTRIES(V)", ENTRIES=self.support.entries, V=value
+                )
+            found += quote("ADOPT(V)", ADOPT=self.adopt, V=value)
+        return found
+
+    def _subscripted(self) -> frozenset[Relation]:
+        """The relations that give what is looked into by a subscript, such as the field of `o.f[k]`."""
+        found: set[Relation] = set()
+        for query in self.plan.queries:
+            subscripts = (c for c in query.clauses if c.relation.kind is Kind.ITEM and c.arity == SUBSCRIPT)
+            looked_into = {c.args[0] for c in subscripts}
+            found |= {c.relation for c in query.clauses if looked_into & set(c.args[1:])}
+            if looked_into & set(query.demand):
+                found.add(Relation(Kind.DEMAND, f"demand_{query.name}"))
+        return frozenset(found)
 
 
 def _shown(params: list[str]) -> str:

@@ -86,7 +86,7 @@ class EventRenderer(DemandRenderer):
         change = [
             *_branch(present, replace_old, lose_missing),
             *assign,
-            *self._adopted(name(self.value)),
+            *self._adopted(field_relation(field_name), name(self.value)),
             *(gain if replace_new is gain else _branch(present, replace_new, gain)),
         ]
         if at_once:
@@ -283,7 +283,7 @@ class EventRenderer(DemandRenderer):
         return {
             "before_add": self._run(self._before(dependents, False, True), event, False, known),
             "after_add": [
-                *self._adopted(event.columns[1]),
+                *self._adopted(MEMBER, event.columns[1]),
                 *self._run(self._after(dependents, True, True), event, True, known),
             ],
             "before_discard": self._run(self._before(dependents, True, True), event, False, known),
@@ -345,7 +345,7 @@ class EventRenderer(DemandRenderer):
                 [
                     *self._run(self._before(items, True, True), replaced_old, False),
                     *store,
-                    *self._adopted(name(self.value)),
+                    *self._adopted(ITEM, name(self.value)),
                     *self._run(self._after(items, True, True), replaced_new, True),
                     *self.settled(),
                 ],
@@ -357,7 +357,8 @@ class EventRenderer(DemandRenderer):
                 *quote("OLD = MISSING", **holes),
                 *run(self._before(everything, False, True), old, False),
                 *store,
-                *self._adopted(name(key), name(self.value)),
+                *self._adopted(MEMBER, name(key)),
+                *self._adopted(ITEM, name(self.value)),
                 *run(self._after(everything, True, True), new, True),
                 *self.settled(),
             ],

@@ -361,7 +361,7 @@ class HeadRenderer(Maintenance):
         unhashed = query.aggregate is not None and not query.aggregate.distinct and kind in BAGS
         if query.aggregate is not None:
             clean = []
-        keyed = unhashed or (self._keyed(invariant) and not self.tracks_lists)
+        keyed = unhashed or (self._keyed(invariant) and not self.unhashables)
         keyed = keyed or (isinstance(value, ast.Name) and value.id == self.fitting)
         if query.is_whole and keyed and not can_raise(value):
             return store  # which reads no element

@@ -37,6 +37,21 @@ def _makes_list(node: ast.AST) -> bool:
     return False
 
 
+def makes_dicts(trees: Collection[ast.Module], private: Collection[ast.AST]) -> bool:
+    """Does a program make dicts that a query could reach?"""
+    made = (_made_dict(node) for tree in trees for node in ast.walk(tree))
+    return any(node is not None and node not in private for node in made)
+
+
+def _made_dict(node: ast.AST) -> ast.AST | None:
+    match node:
+        case ast.Dict() | ast.DictComp() | ast.Name(id="dict") | ast.MatchMapping(rest=str()):
+            return node
+        case ast.arguments(kwarg=ast.arg() as options):
+            return options
+    return None
+
+
 _CHANGING = ("operator", "functools", "heapq")  # their functions change what they are given
 
 

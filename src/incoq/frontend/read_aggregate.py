@@ -1,6 +1,6 @@
 """Recognise aggregates: what is computed of a comprehension, and with which arguments.
 
-    len({...})    sum(e for ...)    min(..., default=d)    any(...)    all(...)
+    len({...})    sum(e for ...)    sum((e for ...), start)    min(..., default=d)    any(...)    all(...)
     statistics.mean(...)    sorted(...)[:k]    heapq.nsmallest(k, ...)
 
 Over a set comprehension the elements of the set count, over a generator every combination does.
@@ -38,6 +38,10 @@ def find_aggregate(module: Module, node: ast.expr, is_local: Callable[[str], boo
                 return None
             arguments = _default(kind, keywords)
             return None if arguments is None else Found(kind, comp, arguments)
+        case ast.Call(func=ast.Name(id="sum"), args=[comp, start], keywords=[]) if (
+            "sum" not in module.bindings and _is_comprehension(comp)
+        ):
+            return Found("sum", comp, (start,))
         case ast.Call(func=func, args=[comp], keywords=[]) if _is_library(module, func, "statistics", "mean"):
             return Found("mean", comp) if _is_comprehension(comp) else None
         case ast.Call(func=func, args=[size, comp], keywords=[]) if _is_library(
@@ -67,6 +71,8 @@ def _default(kind: str, keywords: list[ast.keyword]) -> tuple[ast.expr, ...] | N
         case []:
             return ()
         case [ast.keyword(arg="default", value=value)] if kind in ("min", "max"):
+            return (value,)
+        case [ast.keyword(arg="start", value=value)] if kind == "sum":
             return (value,)
     return None
 

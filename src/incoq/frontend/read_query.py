@@ -94,7 +94,7 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     found = find_aggregate(place.module, node, lambda name: name in params or place.is_local(name))
     if found is not None:
         assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
-        arguments = tuple(_constant(place.module, a, found.kind == "smallest") for a in found.arguments)
+        arguments = tuple(_constant(place.module, a, found.kind) for a in found.arguments)
         body = _Reader(place, found.comp, params).read()
         aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
         return Body(body.result, body.clauses, body.free, aggregate)
@@ -106,18 +106,33 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     return Body(body.result, body.clauses, body.free, Aggregate("value", False))
 
 
-def _constant(module: Module, node: ast.expr, size: bool = False) -> Expr:
+def _constant(module: Module, node: ast.expr, kind: str) -> Expr:
+    """The argument of an aggregate."""
     value: ast.expr | None = node
-    if size and not (isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0):
+    if kind == "smallest" and not (
+        isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= 0
+    ):
         raise module.error("IQ209", "how many elements must be a constant that is not negative", node)
     if isinstance(node, ast.Name):
         value = module.constant(node.id)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+    if kind == "sum" and value is not None and not _is_number(value):
+        raise module.error("IQ209", "a sum must start with a number that is a constant", node)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return Expr.of(node)
     if not isinstance(value, ast.Constant):
         way = "write a literal, or `None`, and choose something else for it where the answer is used"
         raise module.error("IQ209", "this argument must be a constant", node, way)
     return Expr.of(value)
+
+
+def _is_number(node: ast.expr) -> bool:
+    match node:
+        case (
+            ast.Constant(value=value)
+            | ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=ast.Constant(value=value))
+        ):
+            return type(value) in (int, float)
+    return False
 
 
 class _Reader:
@@ -290,7 +305,7 @@ class _Reader:
         found = find_aggregate(self.module, node, self.is_variable)
         if found is not None:
             assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
-            arguments = tuple(_constant(self.module, a, found.kind == "smallest") for a in found.arguments)
+            arguments = tuple(_constant(self.module, a, found.kind) for a in found.arguments)
             body = _Reader(self._inside(), self._own_variables(found.comp), ()).read()
             aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
             return self._call(node, Body(body.result, body.clauses, body.free, aggregate), found.kind)
@@ -301,7 +316,7 @@ class _Reader:
     def _aggregate_of_source(self, node: ast.Call) -> ast.expr | None:
         """`len(q(x))`, `sum(x.f)`: an aggregate of all elements of a source."""
         match node:
-            case ast.Call(func=ast.Name(id=kind), args=[source]) if (
+            case ast.Call(func=ast.Name(id=kind), args=[source, *rest]) if (
                 kind in SIMPLE and kind not in self.module.bindings and not self.is_variable(kind)
             ):
                 comp: ast.expr
@@ -311,7 +326,7 @@ class _Reader:
                     comp = ast.GeneratorExp(*_all_of(source))
                 else:
                     return None
-                whole = ast.Call(node.func, [comp], node.keywords)
+                whole = ast.Call(node.func, [comp, *rest], node.keywords)
                 return self.nest(ast.fix_missing_locations(ast.copy_location(whole, node)), False)
         return None
 

@@ -61,6 +61,8 @@ def same_key(left: Any, right: Any) -> bool:
 def contains(item: Any, source: Any) -> bool:
     """Membership; raises what Python raises where there can be none."""
     if isinstance(source, HASHED) or type(source) is str:
+        if isinstance(item, (list, dict, tuple)):
+            fit(item)
         return item in source
     if isinstance(source, ITERABLE):
         return any(same_key(item, element) for element in source)
@@ -134,15 +136,13 @@ def is_query(node: ast.FunctionDef) -> bool:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """The names that an expression reads, those bound by comprehensions inside it left out."""
-    bound: set[str] = set()
-    read: set[str] = set()
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.comprehension):
-            bound |= {n.id for n in ast.walk(inner.target) if isinstance(n, ast.Name)}
-        elif isinstance(inner, ast.Name):
-            read.add(inner.id)
-    return read - bound
+    """The names that an expression reads, those bound by comprehensions inside it left out of these."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    read: set[str] = set().union(*map(names_in, ast.iter_child_nodes(node)))
+    for inner in getattr(node, "generators", ()):
+        read -= names_in(inner.target)
+    return read
 
 
 class Translator:

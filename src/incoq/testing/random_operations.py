@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incoq.testing.random_programs import Program
+from incoq.testing.random_queries import HOLDING
 from incoq.testing.update_forms import RARE
 
 
@@ -55,6 +56,7 @@ class Operations:
         self.sets = [f"s{i}" for i in range(rng.choice((2, 2, 3, 3, 4)))]
         self.maps = ["m0", "m1"] if program.with_maps else []
         self.lists = ["l0", "l1"] if program.with_lists else []
+        self.held = self.maps + self.lists if program.seed >= HOLDING else []
         self.stable = [Ref(name) for name in self.objects + self.sets]
         self.combinations = {
             q.name: [tuple(self.argument(kind) for kind in q.kinds) for _ in range(rng.choice((2, 3, 3, 4)))]
@@ -71,6 +73,8 @@ class Operations:
         rng = self.rng
         if rng.random() < 0.06:
             return rng.choice(self.program.atoms)
+        if self.held and rng.random() < 0.1:
+            return Ref(rng.choice(self.held))
         if kind == "any":
             kind = rng.choice(("set", "obj"))
         if kind == "int":
@@ -135,6 +139,9 @@ class Operations:
                 return rng.choice(self.program.fields)
             case "v":
                 habit = self.program.habits[kind[1]]
+                if self.held and rng.random() < 0.08:
+                    pair = (Ref(rng.choice(self.held)), Ref(rng.choice(self.objects)))
+                    return pair if roll < 0.7 else (1, pair)
                 return self.of_kind(habit if roll < 0.88 else rng.choice(("set", "obj", "int", "tuple")))
             case "t":
                 if kind == "two":

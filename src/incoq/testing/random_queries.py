@@ -24,6 +24,8 @@ CHOOSING = 90_000_000  # and these look into sets that a condition chooses
 VALUES = 98_000_000  # and these have queries that are one expression
 SELECTING = 110_000_000  # and these select from a global relation by a field or a part
 CALLING = 120_000_000  # and these call methods of what expressions give
+HOLDING = 131_000_000  # and these have lists and dicts in tuples and as parameters
+STARTING = 132_000_000  # and these have sums that start with a number
 
 HELPERS = """\
 def odd(x):
@@ -601,7 +603,8 @@ class QueryMaker:
         value = self.selector(scope, "int")
         more = [f"if number({value})"]
         if name == "sum":
-            return f"sum({inner})", value, more
+            start = rng.choice(("", "", ", 10", ", start=-1")) if self.seed >= STARTING else ""
+            return f"sum({'(%s)' if bag and start else inner}{start})", value, more
         default = rng.choice(("", ", default=None", ", default=-1"))
         return f"{name}({'(%s)' if bag and default else inner}{default})", value, more
 
