@@ -2,7 +2,7 @@
 
 Each round demands a combination over new objects, updates them, and releases it. After as many rounds as
 there is time for, the structures are empty, the memory in use is what it was, and every object that was
-watched is gone. Rounds with an exception in them are counted too. In a share of the time every byte is traced;
+watched is gone. Rounds with an exception in them are counted too. In a share of the time bytes are traced;
 in the rest, where rounds are four times as fast, the blocks of memory are counted, of which every object has
 one.
 """

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from incoq.spark.store import StoreError
+from incoq.spark.store import Missing, StoreError
 
 _NAME = b"incoq.file"
 _OPTIONS = {"compression": "zstd", "write_page_checksum": True}
@@ -42,7 +42,7 @@ def intact(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise StoreError(f"{path} is missing") from None
+        raise Missing(f"{path} is missing") from None
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} is damaged: {str(error) or type(error).__name__}") from None
 
