@@ -28,8 +28,10 @@ def expected(store: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Any]
 def test_a_damaged_file_gives_a_clear_error_or_the_right_answers(
     store: Path, expected: list[Any], tmp_path: Path
 ) -> None:
-    first, _, _, after_more, differing, after_compaction = expected
+    _, rejected, first, feed, differing, after_more, after_compaction = expected
     assert first != after_more == after_compaction
+    assert rejected
+    assert feed
     assert not differing
     ends = [
         attempt(store, tmp_path / f"{kind}-{mutation}-{seed}", kind, mutation, seed, expected)
