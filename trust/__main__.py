@@ -1,6 +1,7 @@
 """Run the gates: `python3 dev.py trust [--budget MINUTES] [--only GATE] [--seed N]`.
 
 Ends with status 1 if a gate failed. The figures go to `docs/trust.json` and to the table of `docs/trust.md`.
+A run goes on with the seeds after those of the last one, and what gates count adds up.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from trust.outcome import Outcome
-from trust.record import write
+from trust.record import read, with_totals, write
 from trust.registry import GATES
 
 Ran = tuple[Outcome, float, int]
@@ -26,7 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--only", action="append", default=[], metavar="GATE", choices=[g.name for g in GATES]
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="where random choices begin")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="where random choices begin; what it finds is not recorded"
+    )
     parser.add_argument("--dry", action="store_true", help="leave the recorded figures as they are")
     parser.add_argument("--details", action="store_true", help="print all that the gates have to tell")
     parser.add_argument("--list", action="store_true", help="only list the gates")
@@ -42,13 +45,16 @@ def main(arguments: list[str] | None = None) -> int:
     for gate in chosen:
         console.print(f"{gate.name}: {gate.subject}", style="dim", highlight=False)
         start = time.perf_counter()
-        outcome = gate.run(60 * options.budget * gate.share / shares, options.seed)
-        ran.append((outcome, time.perf_counter() - start, options.seed))
+        goes_on = options.seed is None
+        seed = read().get(gate.name, {}).get("next_seed", 0) if goes_on else options.seed
+        outcome = gate.run(60 * options.budget * gate.share / shares, seed)
+        outcome = with_totals(outcome) if goes_on else outcome.with_totals({}, {})
+        ran.append((outcome, time.perf_counter() - start, seed))
+        if goes_on and not options.dry:
+            write(*ran[-1])
         for line in (*(outcome.details if options.details else ()), *outcome.failures):
             console.print(line, markup=False, highlight=False)
     console.print(shown(ran))
-    if not options.dry:
-        write(ran)
     return 0 if all(outcome.passed for outcome, _, _ in ran) else 1
 
 

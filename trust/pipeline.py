@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     found, seconds, seed = noted(parser.parse_args(arguments).files)
     print("\n".join([*found.details, *found.failures, found.verdict]))
     if found.passed:
-        write([(found, seconds, seed)])
+        write(found, seconds, seed)
     return 0 if found.passed else 1
 
 

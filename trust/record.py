@@ -23,18 +23,26 @@ def read() -> Figures:
     return figures
 
 
-def write(outcomes: list[tuple[Outcome, float, int]]) -> None:
-    """Put new figures, each with its seconds and seed, in place of the old; make the page's table again."""
+def with_totals(outcome: Outcome) -> Outcome:
+    """With what the recorded runs counted."""
+    before = read().get(outcome.gate, {})
+    return outcome.with_totals(before.get("counts", {}), before.get("most", {}))
+
+
+def write(outcome: Outcome, seconds: float, seed: int) -> None:
+    """Put a new figure, its totals in it, in place of the old; make the page's table again."""
     figures = read()
-    for outcome, seconds, seed in outcomes:
-        figures[outcome.gate] = {
-            "figure": outcome.figure,
-            "limit": outcome.limit,
-            "failures": len(outcome.failures),
-            "seconds": round(seconds),
-            "seed": seed,
-            **({"rows": outcome.rows} if outcome.rows else {}),
-        }
+    before = figures.get(outcome.gate, {})
+    totals = {"counts": outcome.counts, "most": outcome.most, "next_seed": outcome.next_seed}
+    kept = {key: value or before.get(key) for key, value in totals.items()}  # also where a run broke off
+    figures[outcome.gate] = {
+        "figure": outcome.figure,
+        "limit": outcome.limit,
+        "failures": len(outcome.failures),
+        "seconds": round(seconds),
+        "seed": seed,
+        **{key: value for key, value in {**kept, "rows": outcome.rows}.items() if value},
+    }
     ordered = {gate.name: figures[gate.name] for gate in GATES if gate.name in figures}
     FIGURES.write_text(json.dumps(ordered, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), ordered), encoding="utf-8")

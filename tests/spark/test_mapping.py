@@ -90,7 +90,7 @@ def store_of(folder: Path, mapping: Any) -> Store:
     store = Store(folder / "store")
     store.path.mkdir()
     store.deploy(DEPLOYMENT)
-    store.write_text("mapping.json", json.dumps(mapping.source))
+    store.declare(mapping.source)
     return store
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from trust import __main__ as command
@@ -37,3 +39,52 @@ def test_a_gate_that_fails_makes_the_command_fail(
 def test_a_gate_that_breaks_off_is_a_failure() -> None:
     outcome = Gate("no_such_gate", "nothing").run(1, 0)
     assert not outcome.passed
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The seeds with which a gate was run that tries two programs a run; it records at a place of its own."""
+    seeds: list[int] = []
+
+    def two(self: Gate, budget_seconds: float, seed: int) -> Outcome:
+        seeds.append(seed)
+        worst = {"worst": 9 - len(seeds)}
+        rows = (("program", "times"), ("all", "{programs}"))
+        figure = "{programs:,} programs, at worst {worst}; 0 differ"
+        return Outcome(
+            "names", figure, "0", rows=rows, counts={"programs": 2}, most=worst, next_seed=seed + 2
+        )
+
+    page = tmp_path / "trust.md"
+    page.write_text(f"{record.BEGIN}\n{record.END}")
+    monkeypatch.setattr(record, "FIGURES", tmp_path / "trust.json")
+    monkeypatch.setattr(record, "PAGE", page)
+    monkeypatch.setattr(Gate, "run", two)
+    return seeds
+
+
+def test_what_a_gate_counts_adds_up_over_runs_and_none_repeats_another(runs: list[int]) -> None:
+    for _ in range(3):
+        assert command.main(["--only", "names"]) == 0
+    assert runs == [0, 2, 4]
+    assert record.read()["names"]["figure"] == "6 programs, at worst 8; 0 differ"
+    assert "| all | 6 |" in record.PAGE.read_text()
+
+
+def test_a_run_from_a_given_seed_is_shown_and_not_recorded(
+    runs: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.main(["--only", "names"])
+    before = record.read()
+    command.main(["--only", "names", "--seed", "7"])
+    assert runs == [0, 7]
+    assert record.read() == before
+    assert "2 programs, at worst 7" in capsys.readouterr().out
+
+
+def test_a_run_that_breaks_off_leaves_the_totals(runs: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    command.main(["--only", "names"])
+    monkeypatch.setattr(Gate, "run", lambda *_: Outcome("names", "it broke off", "-", ("MemoryError",)))
+    assert command.main(["--only", "names"]) == 1
+    assert record.read()["names"]["counts"] == {"programs": 2}
+    assert record.read()["names"]["next_seed"] == 2

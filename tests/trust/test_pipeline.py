@@ -59,14 +59,14 @@ def test_a_disk_that_nobody_tried_is_not_claimed(tmp_path: Path) -> None:
 def test_what_went_wrong_is_a_failure_and_is_not_recorded(
     tmp_path: Path, bad: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "write", lambda _: pytest.fail("it was recorded"))
+    monkeypatch.setattr(record, "write", lambda *_: pytest.fail("it was recorded"))
     told = files(tmp_path, kills(3), {"soak": SOAK}, bad)
     assert pipeline.main([str(path) for path in told]) == 1
 
 
 def test_what_holds_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded: list[Any] = []
-    monkeypatch.setattr(record, "write", recorded.extend)
+    monkeypatch.setattr(record, "write", lambda *found: recorded.append(found))
     assert pipeline.main([str(path) for path in files(tmp_path, kills(3), {"soak": SOAK})]) == 0
     assert [(found.gate, seconds, seed) for found, seconds, seed in recorded] == [
         ("pipeline", 60 + 30 * 60, 7)

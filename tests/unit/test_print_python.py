@@ -29,6 +29,10 @@ SNIPPETS = [
     "del a[b], c.d\n",
     "global g\n",
     "raise E from None\n",
+    "def f(a, b):\n    return\n",
+    "def f(a: int, *, b=1):\n    raise\n",
+    "del a\ndel b[c]\ndel (d, e)\n",
+    "a |= b\nc *= d\ne[f] -= 1\n",
 ]
 
 
@@ -48,12 +52,27 @@ EXPRESSIONS = [
     "a == b or c == d and e", "(a or b) and c == d", "a if b else c", "a in b if c else d(a)",
     "(a if b else c) if d else e", "a if b or c else d", "f(a if b else c)", "[a, b]", "{a}", "{a: b}",
     "lambda x: x", "[a for a in b]", "a + b == c", "(yield a)", "(a := b)",
+    "a and b and c", "a or b or c", "a in b and c in d and e in f", "a in b or c in d or e in f or g in h",
+    "not a", "not f(a)", "not (a and b)", "not a and b", "a and not b", "a or not b", "a or b or not c",
+    "a and (b or c)", "a and (b if c else d)", "a or (lambda: b)", "(a or b) or c", "a and (not b) in c",
+    "a + b", "a - b", "a | b", "a * b", "a + b + c", "a + (b if c else d)", "a + (b and c)", "f(a)[b] + 1",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_an_expression_is_printed_as_python_would(text: str) -> None:
-    for form in ("E", "t = E", "t[E] = x", "f(E)", "if E:\n    pass", "for t in E:\n    pass", "return E"):
+    simple = (
+        "E",
+        "t = E",
+        "t = u = E",
+        "t[E] = x",
+        "t += E",
+        "f(E)",
+        "raise E",
+        "raise E from x",
+        "return E",
+    )
+    for form in (*simple, "if E:\n    pass", "for t in E:\n    pass", "not E", "E and x", "x or E"):
         tree = ast.parse(form.replace("E", f"({text})"))
         assert print_python(tree.body) == ast.unparse(tree) + "\n"
 

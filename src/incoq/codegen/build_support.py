@@ -68,13 +68,22 @@ class SupportCode:
 
     def text_for(self, texts: Iterable[str]) -> str:
         """What a program of these texts needs of it."""
-        return _with_modules(joined(drop_unused(self.printed, self.names, texts, self.roots)))
+        key = tuple(texts)
+        if key not in self._texts:
+            self._texts[key] = _with_modules(joined(drop_unused(self.printed, self.names, key, self.roots)))
+        return self._texts[key]
+
+    @cached_property
+    def _texts(self) -> dict[tuple[str, ...], str]:
+        """What was made for some texts: whoever looks at the output asks for it again."""
+        return {}
 
 
 def _with_modules(text: str) -> str:
     """The text with imports of the modules that conditions name otherwise than the program does."""
     known = (*PURE_MODULES, *VALUE_CLASSES)
-    used = [m for m in sorted(known) if re.search(rf"\b{MODULE_PREFIX}{m}\b", text)]
+    mentioned = set(re.findall(rf"{MODULE_PREFIX}\w+", text))
+    used = [m for m in sorted(known) if f"{MODULE_PREFIX}{m}" in mentioned]
     return "".join(f"import {m} as {MODULE_PREFIX}{m}\n" for m in used) + text
 
 
@@ -151,9 +160,9 @@ def build_support(
         roots.append(supply.fresh("weakly"))
         statements += _releasing(plan, renderer, asking, maintained, roots[-1])
     return SupportCode(
-        print_statements(statements), renderer.setters, renderer.deleters, renderer.changers, setattr_,
-        delattr_, names, asking.ask, asking.view, asking.demand, asking.release, asking.demanded,
-        renderer.adopted, asking.usual, renderer.guards,
+        print_statements(statements, set(prelude)), renderer.setters, renderer.deleters,
+        renderer.changers, setattr_, delattr_, names, asking.ask, asking.view, asking.demand,
+        asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
         renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, renderer.bound, asking.at_once,

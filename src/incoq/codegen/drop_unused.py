@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from incoq.codegen.print_python import Printed
 
@@ -49,6 +50,7 @@ def drop_unused(
     return tuple(piece for piece in printed if piece in kept)
 
 
+@lru_cache(maxsize=512)  # most of it is the same in every program
 def _words(text: str) -> set[str]:
     """The names in generated text, and more: the words of comments, and of strings, which may hold names."""
     return _names(_DOCSTRING.sub("", text))

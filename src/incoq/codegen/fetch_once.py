@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from incoq.codegen.merge_blocks import assigned, is_quiet
 from incoq.codegen.quote import commented, quote
-from incoq.ir.expressions import names_in
+from incoq.ir.expressions import names_in, nodes_in
 
 _BLOCKS = ("body", "orelse", "finalbody")
 Change = Callable[[list[ast.stmt]], list[ast.stmt]]
@@ -29,23 +29,33 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
     """The same statements; `answer` is the local name of what is fetched, and functions that are `quiet`
     begin and end to keep nothing."""
 
+    def fetches(statement: ast.stmt) -> bool:
+        if (known := found.get(statement)) is None:
+            own = _fetched(statement, answer) is not None
+            known = found[statement] = own or any(map(fetches, _inner(statement)))
+        return known
+
+    found: dict[ast.stmt, bool] = {}
+
     def functions(inner: list[ast.stmt]) -> list[ast.stmt]:
         return [
-            changed_within(s, loops if isinstance(s, ast.FunctionDef) else functions) if has_loops(s) else s
+            changed_within(s, loops if isinstance(s, ast.FunctionDef) else functions) if fetches(s) else s
             for s in inner
         ]
 
     def loops(inner: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for statement in inner:  # the outermost loop first: there one fetch serves most turns
-            if isinstance(statement, ast.For) and _is_steady(statement, answer, quiet):
+            if not fetches(statement):
+                made.append(statement)
+            elif isinstance(statement, ast.For) and _is_steady(statement, answer, quiet):
                 begin = quote("A = None", A=answer)
                 made += commented(begin, *getattr(statement, "comments", ()))
                 statement = changed_within(statement, lazily)
                 statement.comments = ()  # type: ignore[attr-defined]
                 made.append(statement)
             else:
-                made.append(changed_within(statement, loops) if has_loops(statement) else statement)
+                made.append(changed_within(statement, loops))
         return made
 
     def lazily(inner: list[ast.stmt]) -> list[ast.stmt]:
@@ -63,16 +73,18 @@ def fetch_once(statements: list[ast.stmt], answer: str, quiet: Collection[str]) 
     return functions(statements)
 
 
-def has_loops(statement: ast.stmt) -> bool:
-    """Is there a loop in a statement?"""
-    return isinstance(statement, ast.For) or any(map(has_loops, _inner(statement)))
-
-
 def _inner(statement: ast.stmt) -> Iterator[ast.stmt]:
     """The statements within one."""
     for part in (statement, *getattr(statement, "handlers", ())):
         for field in _BLOCKS:
             yield from getattr(part, field, ())
+
+
+def _all_in(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements within one, and within those."""
+    for inner in _inner(statement):
+        yield inner
+        yield from _all_in(inner)
 
 
 def changed_within(statement: ast.stmt, change: Change) -> ast.stmt:
@@ -95,16 +107,17 @@ def _fetched(statement: ast.AST, answer: str) -> ast.Subscript | None:
 
 
 def _is_steady(loop: ast.For, answer: str, quiet: Collection[str]) -> bool:
-    """Is one answer fetched in all of a loop?"""
-    inside = [node for statement in loop.body for node in ast.walk(statement)]
-    kept = [found for node in inside if (found := _fetched(node, answer)) is not None]
-    bound = list(assigned([loop]))
-    if not kept or bound.count(answer) != len(kept) or len({ast.dump(k) for k in kept}) != 1:
-        return False
-    holder = kept[0].value
+    """Is one answer fetched in all of a loop, in which some are?"""
+    kept = [found for inner in _all_in(loop) if (found := _fetched(inner, answer)) is not None]
+    holder, key = kept[0].value, names_in(kept[0].slice)
     assert isinstance(holder, ast.Name)
+    if key & names_in(loop.target) or len({ast.dump(k) for k in kept}) != 1:  # mostly, and soon seen
+        return False
+    bound = list(assigned([loop]))
+    inside = [node for statement in loop.body for node in nodes_in(statement)]
     return (
-        not names_in(kept[0].slice) & set(bound)
+        bound.count(answer) == len(kept)
+        and not key & set(bound)
         and all(is_quiet(node, quiet) for node in inside)
         and not any(_changes(node, holder.id) for node in inside)
     )

@@ -13,25 +13,26 @@ from __future__ import annotations
 import ast
 import copy
 
-from incoq.codegen.fetch_once import changed_within, has_loops
+from incoq.codegen.fetch_once import changed_within
 from incoq.codegen.merge_blocks import assigned
 
 
 def keep_rows(statements: list[ast.stmt], row: str) -> list[ast.stmt]:
     """The same statements; `row` is the local name of what is kept."""
-    return [_kept(s, row) if has_loops(s) else s for s in statements]
+    return [_kept(s, row) if any(map(_makes_again, ast.walk(s))) else s for s in statements]
 
 
 def _kept(statement: ast.stmt, row: str) -> ast.stmt:
-    match statement:
-        case ast.For(target=ast.Tuple(elts=parts), body=body) if _makes_again(body, _shown(parts)):
-            made = copy.copy(statement)  # a loop in this one makes its own tuples: there is one row at a time
-            taken_apart = ast.Assign([statement.target], ast.Name(row, ast.Load()), lineno=0)
-            made.target = ast.Name(row, ast.Store())
-            again = _Again(_shown(parts), row)
-            made.body = [taken_apart, *(again.visit(copy.deepcopy(s)) for s in body)]
-            return made
-    return changed_within(statement, lambda inner: keep_rows(inner, row))
+    """A copy, since the same code may stand in several functions."""
+    if not _makes_again(statement):
+        return changed_within(statement, lambda inner: keep_rows(inner, row))
+    assert isinstance(statement, ast.For) and isinstance(statement.target, ast.Tuple)
+    made = copy.copy(statement)  # a loop in this one makes its own tuples: there is one row at a time
+    taken_apart = ast.Assign([statement.target], ast.Name(row, ast.Load()), lineno=0)
+    made.target = ast.Name(row, ast.Store())
+    again = _Again(_shown(statement.target.elts), row)
+    made.body = [taken_apart, *(again.visit(copy.deepcopy(s)) for s in statement.body)]
+    return made
 
 
 def _shown(parts: list[ast.expr]) -> tuple[str, ...]:
@@ -40,13 +41,17 @@ def _shown(parts: list[ast.expr]) -> tuple[str, ...]:
     return names if len(names) == len(parts) else ()
 
 
-def _makes_again(body: list[ast.stmt], parts: tuple[str, ...]) -> bool:
-    """Is a tuple made of these names, which nothing rebinds?"""
-    return (
-        any(_is_made(node, parts) for statement in body for node in ast.walk(statement))
-        and len({*parts}) == len(parts)
-        and not {*parts} & {*assigned(body)}
-    )
+def _makes_again(node: ast.AST) -> bool:
+    """Does a loop make the tuple again that it takes apart into names, of which it rebinds none?"""
+    match node:
+        case ast.For(target=ast.Tuple(elts=elements), body=body):
+            parts = _shown(elements)
+            return (
+                any(_is_made(inner, parts) for statement in body for inner in ast.walk(statement))
+                and len({*parts}) == len(parts)
+                and not {*parts} & {*assigned(body)}
+            )
+    return False
 
 
 def _is_made(node: ast.AST, parts: tuple[str, ...]) -> bool:

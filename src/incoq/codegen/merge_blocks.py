@@ -26,7 +26,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from incoq.codegen.quote import commented
-from incoq.ir.expressions import names_in
+from incoq.ir.expressions import names_in, nodes_in
 
 _BUILTINS = frozenset({"isinstance", "len", "bool", "set", "list"})
 _METHODS = frozenset({"add", "discard", "get", "setdefault", "pop", "append"})
@@ -54,7 +54,7 @@ def _merges(first: ast.If, second: ast.If, quiet: Collection[str]) -> bool:
     if first.orelse or second.orelse or ast.dump(first.test) != ast.dump(second.test):
         return False
     tags = any(isinstance(part, ast.Name) for part in _parts(first.test))
-    if tags and not all(is_quiet(node, quiet) for statement in first.body for node in ast.walk(statement)):
+    if tags and not all(is_quiet(node, quiet) for statement in first.body for node in nodes_in(statement)):
         return False
     return _is_steady(first.test) and not names_in(first.test) & set(assigned(first.body))
 
@@ -71,7 +71,7 @@ def _fetches_again(merged: list[ast.stmt], statement: ast.stmt, quiet: Collectio
     return (
         _merges(tested, statement, quiet)
         and not names_in(again) & set(assigned(tested.body))
-        and all(is_quiet(node, quiet) for inner in tested.body for node in ast.walk(inner))
+        and all(is_quiet(node, quiet) for inner in tested.body for node in nodes_in(inner))
     )
 
 
@@ -162,6 +162,6 @@ def _is_reading(statement: ast.stmt) -> bool:
 def assigned(statements: list[ast.stmt]) -> Iterator[str]:
     """The names that statements bind."""
     for statement in statements:
-        for node in ast.walk(statement):
+        for node in nodes_in(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id

@@ -7,8 +7,9 @@ statement, a comment at the end of its first line, and blank lines between defin
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 _INDENT = "    "
 _COMPARISONS = {
@@ -19,6 +20,7 @@ _COMPARISONS = {
     ast.In: "in",
     ast.NotIn: "not in",
 }
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.BitOr: "|"}
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,11 @@ class Printed:
     is_definition: bool
 
 
-def print_statements(statements: Sequence[ast.stmt]) -> tuple[Printed, ...]:
-    """The texts of module-level statements."""
-    return tuple(map(_printed, statements))
+def print_statements(
+    statements: Sequence[ast.stmt], lasting: Collection[ast.stmt] = ()
+) -> tuple[Printed, ...]:
+    """The texts of module-level statements; those that are `lasting` are the same in every program."""
+    return tuple(_printed_once(s) if s in lasting else _printed(s) for s in statements)
 
 
 def _printed(node: ast.stmt) -> Printed:
@@ -42,6 +46,9 @@ def _printed(node: ast.stmt) -> Printed:
     is_definition = isinstance(node, ast.FunctionDef | ast.ClassDef)
     apart = is_definition or getattr(node, "after_definition", False)
     return Printed("\n".join(lines), frozenset(_bound(node)), apart, is_definition)
+
+
+_printed_once = cache(_printed)
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
@@ -144,6 +151,21 @@ def _text(node: ast.AST) -> str:
             left, right = _atom(target), _expression(value)
             if left is not None and right is not None and not isinstance(target, ast.Tuple):
                 return f"{left} = {right}"
+        case ast.AugAssign(target=target, op=op, value=value):
+            left, symbol, right = _atom(target), _OPERATORS.get(type(op)), _expression(value)
+            if left and symbol and right:
+                return f"{left} {symbol}= {right}"
+        case ast.Return(value=None) | ast.Raise(exc=None) | ast.Pass():
+            return type(node).__name__.lower()
+        case ast.Return(value=ast.expr() as value) | ast.Raise(exc=ast.expr() as value, cause=None):
+            if quick := _expression(value):
+                return f"{type(node).__name__.lower()} {quick}"
+        case ast.Delete(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as target]):
+            if quick := _atom(target):
+                return f"del {quick}"
+        case ast.arguments(posonlyargs=[], args=args, vararg=None, kwonlyargs=[], kwarg=None, defaults=[]):
+            if not any(argument.annotation for argument in args):
+                return ", ".join(argument.arg for argument in args)
         case _:
             quick = _expression(node.value if isinstance(node, ast.Expr) else node)
             if quick is not None:
@@ -161,16 +183,35 @@ def _expression(node: ast.AST) -> str | None:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             first, second, symbol = _atom(left), _atom(right), _COMPARISONS.get(type(op))
             return f"{first} {symbol} {second}" if first and second and symbol else None
-        case ast.BoolOp(op=op, values=[ast.Compare() | ast.Name() | ast.Call() as one, ast.Compare() as two]):
-            first, second = _expression(one), _expression(two)
-            word = "and" if isinstance(op, ast.And) else "or"
-            return f"{first} {word} {second}" if first and second else None
+        case ast.BoolOp(op=op, values=values):
+            word, soon = (" and ", 1) if isinstance(op, ast.And) else (" or ", 2)
+            shown = [_operand(value, number - soon) for number, value in enumerate(values)]
+            return None if None in shown else word.join(filter(None, shown))
+        case ast.BinOp(left=left, op=op, right=right):
+            first, operator, second = _atom(left), _OPERATORS.get(type(op)), _atom(right)
+            return f"{first} {operator} {second}" if first and operator and second else None
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            denied = _atom(operand)
+            return denied and f"not {denied}"
         case ast.IfExp(test=ast.Compare() | ast.Call() | ast.Name() as test, body=body, orelse=orelse):
             first, middle, second = _atom(body), _expression(test), _atom(orelse)
             if first is None and isinstance(body, ast.Compare):
                 first = _expression(body)
             return f"{first} if {middle} else {second}" if first and middle and second else None
     return _atom(node)
+
+
+def _operand(node: ast.AST, late: int) -> str | None:
+    """An operand of `and` or `or`: `unparse` puts parentheses around the later ones, and around `not x` one
+    earlier than around comparisons."""
+    match node:
+        case ast.UnaryOp():
+            shown, bare = _expression(node), late < 0
+        case ast.Compare():
+            shown, bare = _expression(node), late < 1
+        case _:
+            return _atom(node)
+    return shown if bare or shown is None else f"({shown})"
 
 
 def _atom(node: ast.AST) -> str | None:
@@ -192,7 +233,9 @@ def _atom(node: ast.AST) -> str | None:
                 return None
             shown = [None if isinstance(value, ast.Constant) else _atom(value), *map(_atom, parts)]
             return None if None in shown else f"{shown[0]}[{', '.join(filter(None, shown[1:]))}]"
-        case ast.Tuple(elts=[_, *_] as elements):
+        case ast.Tuple(elts=[]):
+            return "()"
+        case ast.Tuple(elts=elements):
             shown = [*map(_atom, elements)]
             inside = ", ".join(filter(None, shown)) + ("," if len(shown) == 1 else "")
             return None if None in shown else f"({inside})"

@@ -52,6 +52,22 @@ def names_in(node: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
+def nodes_in(node: ast.AST) -> list[ast.AST]:
+    """`node` and all that it holds but for the contexts of names, in no order: `ast.walk` is slow."""
+    found: list[ast.AST] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        found.append(one)
+        for key in one._fields:
+            value = getattr(one, key, None)
+            if isinstance(value, list):
+                stack += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST) and key != "ctx":
+                stack.append(value)
+    return found
+
+
 def name(identifier: str) -> ast.Name:
     return ast.Name(identifier, ast.Load())
 

@@ -9,7 +9,6 @@ results("store", "nyc_fans", spark).show()
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -47,7 +46,7 @@ def create(
         place.deploy(deployment)
         declared = read_mapping(Path(mapping), deployment) if mapping is not None else None
         if declared is not None:
-            place.write_text("mapping.json", json.dumps(declared.source))
+            place.declare(declared.source)
         at_once = spark.sparkContext.defaultParallelism
         pipeline = Pipeline(place, runner(spark), joins=by_joins(spark, place), road=road, at_once=at_once)
         count = partitions or spark.sparkContext.defaultParallelism

@@ -282,14 +282,12 @@ def _new_store(store: Path, deployment: Deployment) -> Iterator[Store]:
 
 def _mapped(store: Store, path: Path | None, deployment: Deployment) -> Mapping | None:
     """The mapping that the user declared, kept in the store."""
-    import json
-
     from incoq.spark.mapping import read_mapping
 
     if path is None:
         return None
     mapping = read_mapping(path, deployment)
-    store.write_text("mapping.json", json.dumps(mapping.source))
+    store.declare(mapping.source)
     return mapping
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from incoq.spark import sealed
-from incoq.spark.lookup import INDEX, Lookup, log_of
-from incoq.spark.store import Entry, read_sealed
+from incoq.spark.lookup import Lookup, log_of, read_index
+from incoq.spark.store import Entry
 
 ROW_GROUP = 256  # rows: what one look-up reads
 COMPRESSION = "snappy"  # of pages this small, zstd takes twice as long to read
@@ -44,7 +44,7 @@ class Fold:
 
 def fold_tasks(store: Path, base: Entry, log: Sequence[Entry], target: str) -> list[Fold]:
     """Every file of a base with its range, and the relations that only the log has."""
-    index = read_sealed(store / base.path / INDEX)
+    index = read_index(store / base.path)
     relations = {r for e in log for r in log_of(store / e.path)["rel"].unique().to_pylist()}
     tasks = []
     for relation in sorted(index.keys() | relations):
@@ -83,7 +83,8 @@ def fold(task: Fold) -> int:
     changed = lookup.changed(task.relation, task.low, task.high)
     if not changed:
         for file in task.files:
-            os.link(store / task.base.path / file, target / Path(file).name)
+            with sealed.intact(store / task.base.path / file):
+                os.link(store / task.base.path / file, target / Path(file).name)
         return 0
     rows = sorted(lookup.folded(task.relation, task.files, task.low, task.high), key=lambda row: row[:2])
     for start in range(0, len(rows), _MOST):

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from incoq.spark import sealed
 from incoq.spark.hosting import DEMAND, Row
-from incoq.spark.store import Entry, read_sealed, sealed_text
+from incoq.spark.store import Entry, StoreError, read_sealed, sealed_text
 
 INDEX = "index.json"
 TRIPLES = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
@@ -31,7 +31,8 @@ def write_index(base: Path) -> int:
     rows = 0
     for file in sorted(base.glob("rel=*/part-*.parquet")):
         relation = file.parent.name.removeprefix("rel=")
-        metadata = pq.read_metadata(file)
+        with sealed.intact(file):
+            metadata = pq.read_metadata(file)
         column = next(
             i for i in range(metadata.num_columns) if metadata.row_group(0).column(i).path_in_schema == "o"
         ) if metadata.num_row_groups else 0  # fmt: skip
@@ -44,8 +45,16 @@ def write_index(base: Path) -> int:
             )
     for groups in index.values():
         groups.sort()
-    (base / INDEX).write_text(sealed_text(index))
+    (base / INDEX).write_text(sealed_text({"base": base.name, "groups": index}))
     return rows
+
+
+def read_index(base: Path) -> dict[str, list[tuple[str, str, str, int]]]:
+    """The bounds of every row group of a base, by relation: (least, most, file, group)."""
+    found = read_sealed(base / INDEX)
+    if found.get("base") != base.name:
+        raise StoreError(f"{base / INDEX} is damaged: it is of another base")
+    return {relation: [tuple(group) for group in groups] for relation, groups in found["groups"].items()}
 
 
 class _Base:
@@ -53,7 +62,7 @@ class _Base:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        index = read_sealed(path / INDEX)
+        index = read_index(path)
         self.groups = {r: [(f, g) for _, _, f, g in groups] for r, groups in index.items()}
         self.least = {r: [low for low, *_ in groups] for r, groups in index.items()}
         self.most = {r: [high for _, high, *_ in groups] for r, groups in index.items()}
@@ -90,6 +99,10 @@ class _Base:
         with sealed.intact(self.path / name):
             found = file.read_row_groups(groups, columns, use_threads=False)
             return found.select(columns).replace_schema_metadata(None)
+
+    def whole(self, name: str) -> Any:
+        """All rows of a file."""
+        return self.read(name, list(range(self.file(name).num_row_groups)), TRIPLES.names)
 
     def file(self, name: str) -> Any:
         if name not in self.files:
@@ -196,7 +209,7 @@ class Lookup:
         self, relation: str, files: Iterable[str], low: str | None, high: str | None
     ) -> list[tuple[str, str, str | None]]:
         """What a range of owners holds, of which some files are the base: (owner, key, value)."""
-        tables = [self.base.file(file).read(["o", "k", "x"], use_threads=False) for file in files]
+        tables = [self.base.whole(file) for file in files]
         table = pa.concat_tables(tables) if tables else None
         changes = _between(_log(self.log, relation), low, high)
         return [(o, k, x) for (o, k), x in _overlaid(table, changes).items()]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
 from incoq.spark.lookup import TRIPLES, Lookup, log_of
 from incoq.spark.store import Manifest, Store
@@ -133,7 +134,8 @@ def _tuples_in_log(path: Path, relation: str, column: str) -> bool:
 @lru_cache(maxsize=4096)
 def _tuples_in_file(path: Path, column: str) -> bool:
     """By the bounds of its row groups: a text of a tuple begins with `j[`."""
-    metadata = pq.read_metadata(path)
+    with sealed.intact(path):
+        metadata = pq.read_metadata(path)
     names = [metadata.schema.column(n).name for n in range(metadata.num_columns)]
     for group in range(metadata.num_row_groups):
         bounds = metadata.row_group(group).column(names.index(column)).statistics

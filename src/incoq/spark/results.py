@@ -12,10 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from incoq.spark import sealed
-from incoq.spark.store import Entry, Manifest, Store, StoreError
+from incoq.spark.store import Entry, Manifest, Missing, Store, StoreError
 from incoq.spark.values import as_key
 from incoq.spark.worker import FEED
 
@@ -38,7 +37,7 @@ def committed_results(store: Store, query: str | None = None) -> Any:
         manifest = store.manifest()
         try:
             return net_results(store, manifest, query)
-        except FileNotFoundError:  # compacted meanwhile: the manifest is another one now
+        except Missing:  # compacted meanwhile: the manifest is another one now
             if store.manifest() == manifest:
                 raise
     raise StoreError(f"{store.path} changes too fast to be read")
@@ -106,9 +105,9 @@ def _tuples(rows: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _read(store: Store, file: str, query: str | None) -> Any:
-    sealed.open_file(store.path / file)
+    table = sealed.read_table(store.path / file, FEED.names)
     with sealed.intact(store.path / file):
-        table = pq.read_table(store.path / file, schema=FEED, page_checksum_verification=True)
+        table = table.select(FEED.names).cast(FEED)
     return table if query is None else table.filter(pc.equal(table["query"], query))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from incoq.spark.store import StoreError
+from incoq.spark.store import Missing, StoreError
 
 _NAME = b"incoq.file"
 _OPTIONS = {"compression": "zstd", "write_page_checksum": True}
@@ -42,15 +42,15 @@ def intact(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise StoreError(f"{path} is missing") from None
+        raise Missing(f"{path} is missing") from None
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} is damaged: {str(error) or type(error).__name__}") from None
 
 
-def open_file(path: Path) -> Any:
-    """A file to read row groups from, each inside `intact`."""
+def open_file(path: Path, ahead: bool = True) -> Any:
+    """A file to read row groups from, each inside `intact`; `ahead` has threads fetch what is read next."""
     with intact(path):
-        file = pq.ParquetFile(path, page_checksum_verification=True)
+        file = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=ahead)
         told = (file.schema_arrow.metadata or {}).get(_NAME)
     if told is not None and told != _name_of(path):
         raise StoreError(f"{path} is damaged: it holds what was written as {told.decode(errors='replace')}")
@@ -59,6 +59,6 @@ def open_file(path: Path) -> Any:
 
 def read_table(path: Path, columns: list[str] | None = None) -> Any:
     """A whole file."""
-    file = open_file(path)
+    file = open_file(path, ahead=False)  # small: to wait for a thread takes longer than to read
     with intact(path):
         return file.read(columns, use_threads=False).replace_schema_metadata(None)

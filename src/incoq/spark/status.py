@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from incoq.spark import sealed
 from incoq.spark.store import Store
 
 
@@ -16,7 +15,9 @@ def status_of(store: Store) -> dict[str, Any]:
     manifest, deployment = store.manifest(), store.deployment()
     reasons: Counter[str] = Counter()
     for entry in manifest.rejected:
-        reasons.update(pq.read_table(store.path / entry.path)["reason"].to_pylist())
+        path = store.path / entry.path
+        with sealed.intact(path):
+            reasons.update(sealed.read_table(path, ["reason"])["reason"].to_pylist())
     totals = {name: round(value, 3) for name, value in manifest.totals.items()}
     return {
         "store": str(store.path),

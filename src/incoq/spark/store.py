@@ -31,11 +31,15 @@ from typing import Any
 from incoq.errors import IncoqError
 from incoq.spark.deployment import Deployment
 
-FORMAT = 2
+FORMAT = 3
 
 
 class StoreError(IncoqError):
     """The store cannot be used as asked."""
+
+
+class Missing(StoreError):  # noqa: N818  # what was found, not what went wrong
+    """A file is not there: damage, or the store was compacted meanwhile."""
 
 
 class NoJoins(StoreError):  # noqa: N818  # what was found, not what went wrong
@@ -130,7 +134,11 @@ class Store:
     def mapping(self) -> dict[str, Any]:
         """The declared mapping of tables; empty where relations come as they are."""
         path = self.path / "mapping.json"
-        return dict(json.loads(path.read_text())) if path.is_file() else {}
+        return read_sealed(path) if path.is_file() else {}
+
+    def declare(self, mapping: dict[str, Any]) -> None:
+        """Keep a mapping of tables."""
+        self.write_text("mapping.json", sealed_text(mapping))
 
     def write_text(self, name: str, text: str) -> None:
         """Replace a file atomically and for good."""
@@ -195,8 +203,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
     """What a file says, if it is as it was written."""
     try:
         data = json.loads(path.read_text())
-        told = data.pop("checksum", None)
-        if told is not None and told != checksum(data):
+        if data.pop("checksum", None) != checksum(data):
             raise ValueError("its checksum is another")
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreError(f"{path} is damaged: {error}") from None

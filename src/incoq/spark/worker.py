@@ -84,7 +84,12 @@ ENGINES: dict[tuple[str, int, int], _Hosted] = {}
 @lru_cache(maxsize=4)
 def _program(store: str, digest: str) -> tuple[Deployment, Any]:
     deployment = Store(store).deployment()
-    return deployment, compile(deployment.code, f"<incoq engine {digest}>", "exec", dont_inherit=True)
+    return deployment, _code(deployment.code, digest)
+
+
+@lru_cache(maxsize=4)  # stores of one program share it: compiling takes longer than all else to begin
+def _code(text: str, digest: str) -> Any:
+    return compile(text, f"<incoq engine {digest}>", "exec", dont_inherit=True)
 
 
 def partition_of(params: str, partitions: int) -> int:
