@@ -2,7 +2,8 @@
 
 Eight threads update fields, sets, lists and dicts, and ask, each turn under a lock of the program's own. Each
 answer is compared with what Python computes of the same data in the same turn. The switch interval is as
-short as it can be, so that threads change between any two bytecodes outside the lock.
+short as it can be, so that threads change between any two bytecodes outside the lock. Garbage is collected
+outside the lock, too, where it may not touch what another thread maintains.
 
 `INCOQ_FREE_THREADED` names a Python without the global lock; the same then runs there, too:
 
@@ -11,6 +12,7 @@ short as it can be, so that threads change between any two bytecodes outside the
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -30,8 +32,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 THREADS = 8
 TURNS = 200  # that a thread has at least
+COLLECTED = 25  # turns of a thread from one collection to the next
 PROGRAM = """
-from incoq import Set, query
+from incoq import Set, lru, query
 import threading
 
 class User:
@@ -54,6 +57,14 @@ def total(group):
 def marked(m, group):
     return {u.n for u, n in m.items() if n > 1 if u in group}
 
+@query(keep="weak")
+def richest(few):
+    return max((u.points for u in few), default=0)
+
+@query(keep=lru(3))
+def poor(few, most):
+    return {u.n for u in few if u.points < most}
+
 def turn(rng, users, group, m):
     u, f = rng.choice(users), rng.choice(users)
     u.points = rng.randrange(5)
@@ -64,16 +75,19 @@ def turn(rng, users, group, m):
     else:
         u.friends.pop(0)
     m[u] = rng.randrange(4)
+    return rng.choice([Set({u, f}), u.followers])
 
-def asked(group, m, least):
-    return rich(group, least), followed(group), total(group), marked(m, group)
+def asked(group, m, few, n):
+    return rich(group, n), followed(group), total(group), marked(m, group), richest(few), poor(few, n)
 
-def computed(group, m, least):
+def computed(group, m, few, n):
     return (
-        {u.n for u in group if u.points > least},
+        {u.n for u in group if u.points > n},
         {(u.n, f.n) for u in group for f in u.followers if f.points > u.points},
         sum(f.points for u in group for f in u.friends),
         {u.n for u in group if m.get(u, 0) > 1},
+        max((u.points for u in few), default=0),
+        {u.n for u in few if u.points < n},
     )
 
 def world():
@@ -129,12 +143,14 @@ def work(mode: str, seconds: float, seed: int, turns: int = TURNS) -> tuple[int,
         try:
             while not wrong and (done[number] < turns or time.perf_counter() - start < seconds):
                 with lock:
-                    names["turn"](rng, users, group, entries)
-                    least = rng.randrange(3)
-                    got, expected = (names[f](group, entries, least) for f in ("asked", "computed"))
+                    few, n = names["turn"](rng, users, group, entries), rng.randrange(3)
+                    got, expected = (names[f](group, entries, few, n) for f in ("asked", "computed"))
                     if got != expected:
                         wrong.append(f"{got} instead of {expected}")
+                    del few  # garbage, but for what is maintained
                 done[number] += 1
+                if done[number] % COLLECTED == 0:
+                    gc.collect()
         except Exception as error:
             wrong.append(f"{type(error).__name__}: {error}")
 

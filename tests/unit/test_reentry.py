@@ -105,6 +105,31 @@ def test_a_question_by_an_operator_in_the_midst_of_an_update_is_refused(mode: st
     assert names["keys"](group) == {(key, 1)}
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_what_another_thread_does_in_the_midst_of_an_update_is_refused(mode: str) -> None:
+    names, ann, bob, group = arranged(mode)
+    caught: list[Any] = []
+
+    def attempt() -> None:
+        for act in (lambda: names["points"](bob, 0), lambda: names["rich"](group, 2)):
+            try:
+                caught.append(act())
+            except Exception as error:
+                caught.append(error)
+
+    def meet() -> None:
+        other = threading.Thread(target=attempt)
+        other.start()
+        other.join()
+
+    names["Key"].act = lambda: setattr(names["Key"], "act", meet)  # when maintenance asks for the hash
+    with pytest.raises(Exception, match="IQ308"):  # noqa: PT012  # what is refused is remembered
+        names["add"](ann.keys, names["Key"](1))
+        names["keys"](group)
+    assert len(caught) == 2
+    assert all("IQ308" in str(error) for error in caught)
+
+
 VIEW = """
 class User:
     def __init__(self, email):

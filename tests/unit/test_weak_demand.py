@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import gc
+import random
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -36,6 +41,19 @@ def popular(group):
 
 def world(mode: str) -> dict[str, Any]:
     return load(compile_in(PROGRAM, mode).code)
+
+
+@contextmanager
+def another_thread() -> Iterator[None]:
+    """While another thread runs, which may have the turn."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def structures(mode: str, scope: dict[str, Any]) -> dict[str, int]:
@@ -84,6 +102,7 @@ def test_after_the_objects_everything_kept_for_them_is_gone() -> None:
     assert structures("filtered", scope)
     del celeb, fan, group
     gc.collect()
+    assert not scope["fans"].demanded
     assert structures("filtered", scope) == {}
 
 
@@ -119,6 +138,7 @@ def test_an_inner_query_that_an_outer_one_needs_stays() -> None:
     assert scope["popular"](group) == set()
     del celeb, fan, other, group
     gc.collect()
+    assert not scope["popular"].demanded
     assert structures("filtered", scope) == {}
 
 
@@ -154,6 +174,87 @@ def above(pair, limit): return {x for x in pair if x > limit}
     assert scope["above"]((1, 2), 1) == {2}
     gc.collect()
     assert len(scope["above"].demanded) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_threads_that_take_turns_are_not_disturbed_by_collections_outside_of_a_turn(mode: str) -> None:
+    scope = load(compile_in("import threading\n" + PROGRAM, mode).code)
+    users = [scope["User"]("NYC") for _ in range(10)]
+    groups = [scope["Set"](users) for _ in range(4)]
+    lock = threading.Lock()
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        rng = random.Random(number)
+        try:
+            for turn in range(150):
+                with lock:
+                    celeb, fan, group = rng.choice(users), rng.choice(users), rng.choice(groups)
+                    scope["move"](fan, rng.choice(("NYC", "LA")))
+                    (celeb.followers.discard if fan in celeb.followers else celeb.followers.add)(fan)
+                    groups[turn % 4] = scope["Set"](rng.sample(users, 5))
+                    expected = {u for u in celeb.followers if u in group if u.loc == "NYC"}
+                    if scope["fans"](celeb, group) != expected:
+                        wrong.append(expected)
+                del group
+                if turn % 8 == number:
+                    gc.collect()
+        except Exception as error:
+            wrong.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+    gc.collect()
+    assert len(scope["fans"].demanded) <= len(users) * len(groups)
+
+
+def test_beside_another_thread_the_next_new_question_releases() -> None:
+    scope = world("filtered")
+    celeb, group = scope["User"]("LA"), scope["Set"]()
+    scope["fans"](scope["User"]("LA"), group)
+    kept = plan_result("fans")
+    with another_thread():
+        gc.collect()
+        assert len(scope[kept]) == 1
+        scope["fans"](celeb, group)
+        assert [c for c, _ in scope[kept]] == [celeb]
+
+
+def test_beside_another_thread_nothing_garbage_is_seen_to_be_demanded() -> None:
+    scope = world("filtered")
+    scope["fans"](scope["User"]("LA"), scope["Set"]())
+    with another_thread():
+        gc.collect()
+        assert not scope["fans"].demanded
+    assert structures("filtered", scope) == {}
+
+
+def plan_result(query: str) -> str:
+    """The map that holds the answers of a query."""
+    return compile_in(PROGRAM, "filtered").plan.result_of(query).name
+
+
+def test_a_collection_that_python_makes_by_itself_releases_too() -> None:
+    scope = world("filtered")
+    gc.collect()
+    scope["fans"](scope["User"]("LA"), scope["Set"]())
+    before = gc.get_threshold()
+    gc.set_threshold(50, 1, 1)
+    try:
+        # A full collection comes when a quarter as many objects are new as have outlived the last one.
+        _stored: list[Any] = [[] for _ in range(len(gc.get_objects()))]
+    finally:
+        gc.set_threshold(*before)
+    assert not scope["fans"].demanded
 
 
 @pytest.fixture(autouse=True)

@@ -122,7 +122,8 @@ def build_support(
     renderer.demand_events()
     renderer.settling()
     fixers = renderer.fixing()
-    asking = Asking(plan, support, supply, renderer)
+    weakly = supply.fresh("weakly") if weak else ""
+    asking = Asking(plan, support, supply, renderer, weakly)
     asking.build()
     setattr_, delattr_, by_name = _attribute_helpers(renderer, supply)
     renderer.functions += renderer.forgetting(asking.kept)
@@ -157,8 +158,8 @@ def build_support(
         statements = keep_rows(statements, renderer.renderer.supply_local("row"))
     roots = [names["Set"], names["IncoqRuntimeError"]]  # a program may import them for others only
     if weak:
-        roots.append(supply.fresh("weakly"))
-        statements += _releasing(plan, renderer, asking, maintained, roots[-1])
+        roots.append(weakly)
+        statements += _releasing(plan, renderer, asking, maintained, weakly)
     return SupportCode(
         print_statements(statements, set(prelude)), renderer.setters, renderer.deleters,
         renderer.changers, setattr_, delattr_, names, asking.ask, asking.view, asking.demand,

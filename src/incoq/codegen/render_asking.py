@@ -29,8 +29,11 @@ from incoq.names import NameSupply
 class Asking:
     """The functions that a program asks: answer, view, demand, release."""
 
-    def __init__(self, plan: Plan, support: Support, supply: NameSupply, events: EventRenderer) -> None:
+    def __init__(
+        self, plan: Plan, support: Support, supply: NameSupply, events: EventRenderer, weakly: str = ""
+    ) -> None:
         self.plan, self.support, self.supply, self.events = plan, support, supply, events
+        self.weakly = weakly  # the object that releases what is garbage, in a program that has one
         self.stores: list[ast.stmt] = []
         self.functions: list[ast.stmt] = []
         self.ask: dict[str, str] = {}
@@ -126,11 +129,15 @@ class Asking:
         lost: list[ast.stmt] = []
         if any(q.keep.policy == "explicit" for q in self.plan.queries):
             lost = quote("if LOST:\n    RESUME()", LOST=self.support.LOST, RESUME=self.support.resume)
+        due: list[ast.stmt] = []
+        if query.keep.policy == "weak":
+            due = quote("if WEAKLY.is_due:\n    WEAKLY.release()", WEAKLY=self.weakly)
         body = quote(
             "def SLOW():\n"
             "    FIRST\n"
             "    if REFUSED:\n        CHECK()\n"
             "    AGAIN\n"
+            "    DUE\n"
             "    FIND\n"
             "    if REFUSED:\n        CHECK()\n"
             "    FAILED\n"
@@ -139,6 +146,7 @@ class Asking:
             FAILED=self._failed(query, key),
             SLOW=slow,
             AGAIN=lost,
+            DUE=due,
             FIRST=[] if kept else first,
             ANSWER=value_of(self.plan, query, name(self.events.answer)),
             **holes,
@@ -166,8 +174,9 @@ class Asking:
             again_later = quote("LOST[KEEP, KEYS] = None", LOST=self.support.LOST, KEYS=keys, **holes)
             never = quote("LOST.pop((KEEP, KEYS), None)", LOST=self.support.LOST, KEYS=keys, **holes)
         body += quote(
-            "def KEEP():\n    SETTLED\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
-            BEGUN=self.events.whole(begun, again_later), SETTLED=self.events.settling_batch(), **holes,
+            "def KEEP():\n    SETTLED\n    DUE\n    A = ANSWER_OF(R, K, NAME)\n    BEGUN",
+            BEGUN=self.events.whole(begun, again_later), SETTLED=self.events.settling_batch(), DUE=due,
+            **holes,
         )  # fmt: skip
         body += quote(
             "def DROP():\n    SETTLED\n    AGAIN\n    if ANSWER_OF(R, K, NAME) is not None:\n        OVER",
@@ -195,6 +204,10 @@ class Asking:
         if query.keep.policy == "explicit":
             assert isinstance(made[0], ast.Assign) and isinstance(made[0].value, ast.Call)
             made[0].value.args.append(quote_expr("lambda: KEEP", **holes))
+        elif query.keep.policy == "weak":
+            assert isinstance(made[0], ast.Assign) and isinstance(made[0].value, ast.Call)
+            made[0].value.func = name(self.support.WeaklyDemanded)
+            made[0].value.args.append(quote_expr("lambda: W", W=self.weakly))
         self.stores += made
         if query.keep.policy == "explicit":
             self.kept.append((asked or result.name, keep, str(len(demand))))

@@ -4,6 +4,9 @@ The structures refer to parameter objects, so that no weak reference to one ever
 CPython can be asked who refers to whom: a reference that does not come from the structures, nor from what
 they lead to, keeps an object alive, and so does every object that is kept alive. What remains is garbage.
 
+The collector calls in whatever thread it ran in, at any time. So where there is another thread, or an update
+under way, the walk waits for the next question that demands something new: who asks has the turn.
+
 Cost: nothing at updates and queries; after each full collection one walk over what the structures lead to.
 """
 
@@ -15,6 +18,11 @@ import weakref
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
+
+from incoq.codegen.prelude import Demanded
+
+# A build without the global lock has one generation, and says 0 of what it collects by itself.
+FULL = 0 if "free-threading build" in sys.version else 2
 
 ALWAYS_ALIVE = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType, FrameType)
 
@@ -67,6 +75,7 @@ class Weakly:
     def __init__(self, structures: list[Any], queries: list[tuple[Any, int, Any]], code: list[Any]) -> None:
         self.structures, self.queries = structures, queries
         self.busy = {f.__code__ for f in code if isinstance(f, FunctionType)}
+        self.is_due = False  # garbage was collected since the last release
         own = weakref.ref(self)
 
         def collected(phase: str, info: dict[str, int]) -> None:
@@ -79,16 +88,22 @@ class Weakly:
         gc.callbacks.append(collected)
 
     def collected(self, phase: str, info: dict[str, int]) -> None:
-        """Called by the collector; an update under way is left alone until the next time."""
-        if phase == "stop" and info["generation"] == 2 and any(answers for answers, _, _ in self.queries):
-            for frame in sys._current_frames().values():
-                while frame is not None:
-                    if frame.f_code in self.busy:
-                        return
-                    frame = frame.f_back  # type: ignore[assignment]
-            self.release()
+        """Called by the collector, whose thread need not have the turn among the program's threads: beside
+        others, or in the midst of an update, it only notes that it was."""
+        if phase == "stop" and info["generation"] >= FULL and any(answers for answers, _, _ in self.queries):
+            self.is_due = True
+            if len(sys._current_frames()) == 1 and not self.is_under_way():
+                self.release()
+
+    def is_under_way(self) -> bool:
+        """Does this thread maintain or ask something?"""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and frame.f_code not in self.busy:
+            frame = frame.f_back
+        return frame is not None
 
     def release(self) -> None:
+        self.is_due = False
         dead = garbage(self.structures)
         if dead:
             for answers, width, drop in self.queries:
@@ -99,3 +114,18 @@ class Weakly:
         """Is a parameter garbage? What takes no weak references (a tuple, say) stays."""
         parts = (key,) if width == 1 else key
         return any(id(part) in dead and part.__class__.__weakrefoffset__ for part in parts)
+
+
+class WeaklyDemanded(Demanded):
+    """The demanded combinations of such a query; who looks at them sees none that are due to be released."""
+
+    __slots__ = ("_weakly",)
+
+    def __init__(self, answers: Any, shown: int, width: int, weakly: Any) -> None:
+        super().__init__(answers, shown, width)
+        self._weakly = weakly  # gives what releases them, which is made after this
+
+    def _keys(self) -> list[Any]:
+        if self._weakly().is_due:
+            self._weakly().release()
+        return super()._keys()
