@@ -85,6 +85,10 @@ def test_what_only_reads_or_is_rewritten_is_no_route(text: str) -> None:
 
 PAST_CONTAINERS = {
     "super(Set, s).add(1)": "super() leads past the container's own methods",
+    "super(s.__class__, s).add(1)": "super() leads past the container's own methods",
+    "super(K, l).append(1)": "super() leads past the container's own methods",
+    "f(super(K, s))": "super() leads past the container's own methods",
+    "class C:\n    def g(self, s): super(C, s).update(1)": "super() leads past the container's own methods",
     "set.__dict__['add'](s, 1)": "the methods of set are taken out of its dict",
     "vars(list)['append'](l, 1)": "the methods of list are taken out of its dict",
     "type(s).__mro__[1].add(s, 1)": "add of a class that is looked up among the ancestors of another",
@@ -97,7 +101,8 @@ PAST_CONTAINERS = {
     "class C(set): pass\nC.__init__(s, [1])": "__init__ is called on an object that exists already",
 }
 WITHIN_CONTAINERS = [
-    "super().add(1)", "s.add(1)", "l.insert(0, 1)", "x = type(s).__mro__", "vars(o)", "C.__dict__",
+    "super().add(1)", "super(K, o).__init__()", "class C(K):\n    def g(self): super(K, self).add(1)",
+    "s.add(1)", "l.insert(0, 1)", "x = type(s).__mro__", "vars(o)", "C.__dict__",
     "class C(set):\n    def __init__(self): set.__init__(self)", "f().__init__()",
     "class B: pass\nclass C(B):\n    def g(self): B.__init__(self)",
 ]  # fmt: skip

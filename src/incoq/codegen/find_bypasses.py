@@ -45,6 +45,7 @@ _GIVES_DICTS = {
 _CONTAINERS = frozenset(["set", "dict", "list", "Set"])
 _ANCESTORS = frozenset(["__mro__", "__bases__", "__base__", "mro"])
 _OF_ONE = frozenset(["add", "discard", "remove", "append", "extend", "__delitem__"])  # take one argument
+_METHODS = frozenset(name for cls in (set, dict, list) for name in dir(cls)) - frozenset(dir(object))
 _BY_NAME = frozenset(["getattr", "attrgetter", "methodcaller", "__getattribute__"])
 
 Bypass = tuple[ast.AST, str]
@@ -67,7 +68,9 @@ def find_container_bypasses(tree: ast.Module) -> list[Bypass]:
     found: list[Bypass] = []
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name(id="super"), args=[ast.Name(id=cls), _]) if cls in _CONTAINERS:
+            case ast.Call(func=ast.Name(id="super"), args=[cls, o]) if _last_name(cls) in _CONTAINERS or (
+                _may_be_of_container(parents[node]) and not _is_own(o, node, parents)
+            ):
                 found.append((node, "super() leads past the container's own methods"))
             case ast.Attribute(value=ast.Name(id=cls), attr="__dict__") if cls in _CONTAINERS:
                 found.append((node, f"the methods of {cls} are taken out of its dict"))
@@ -90,16 +93,39 @@ def find_container_bypasses(tree: ast.Module) -> list[Bypass]:
     return found
 
 
+def _may_be_of_container(node: ast.AST) -> bool:
+    """Is a method of Python's own containers taken, or is it unknown what is?"""
+    return not isinstance(node, ast.Attribute) or node.attr in _METHODS
+
+
+def _is_own(node: ast.expr, at: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """Is it the first parameter of the method that stands around it?"""
+    method = _function_around(at, parents)
+    if method is None or not isinstance(parents[method], ast.ClassDef):
+        return False
+    return isinstance(node, ast.Name) and [node.id] == _first_parameter(method)
+
+
 def _is_making(call: ast.Call, parents: Mapping[ast.AST, ast.AST]) -> bool:
     """`Base.__init__(self, …)` in an `__init__`."""
-    node: ast.AST = call
+    method = _function_around(call, parents)
+    if method is None:
+        return False
+    first = _first_parameter(method)
+    given = [a.id for a in call.args[:1] if isinstance(a, ast.Name)]
+    return method.name == "__init__" and bool(first) and first == given
+
+
+def _function_around(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> ast.FunctionDef | None:
     while node in parents:
         node = parents[node]
         if isinstance(node, ast.FunctionDef):
-            first = [a.arg for a in (*node.args.posonlyargs, *node.args.args)[:1]]
-            given = [a.id for a in call.args[:1] if isinstance(a, ast.Name)]
-            return node.name == "__init__" and bool(first) and first == given
-    return False
+            return node
+    return None
+
+
+def _first_parameter(function: ast.FunctionDef) -> list[str]:
+    return [a.arg for a in (*function.args.posonlyargs, *function.args.args)[:1]]
 
 
 def find_bypasses(tree: ast.Module, fields: Collection[str]) -> list[Bypass]:
