@@ -67,6 +67,32 @@ PROGRAMS = {
             every(); s.add(a); every(); s.add(b); every(); b.n = 1; every(); b.n = 1.5; every()
             b.n = "x"; every(); w.n.add(9); s.clear(); every()
     """,
+    "what a class holds is the default of an extreme": """
+        from enum import IntEnum
+        class Level(IntEnum):
+            LOW = 1
+            HIGH = 2
+        class Limits:
+            most = 3
+        @query
+        def most(s): return max((x.n for x in s), default=Level.LOW)
+        @query
+        def least(s): return min({x.n for x in s}, default=Limits.most)
+        @query
+        def above(s): return {(x.n, max((y.n for y in s if y.n > x.n), default=Level.HIGH)) for x in s}
+        @query
+        def bounded(s, t): return {x.n for x in s if x.n >= min((y.n for y in t), default=Level.HIGH)}
+        @query
+        def one_more(s): return max((x.n for x in s), default=Limits.most) + 1
+        def main(show):
+            s, t, a, b = Set(), Set(), Item(5), Item(0)
+            def every():
+                for asked in (most, least, above, one_more):
+                    tried(show, lambda: asked(s))
+                tried(show, lambda: bounded(s, t))
+            every(); s.add(a); every(); s.add(b); t.add(b); every(); b.n = "x"; every(); s.remove(a); every()
+            s.clear(); t.clear(); every()
+    """,
     "extremes and the smallest few are taken of bags": """
         @query
         def least(l): return min(x.n for x in l)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from incoq.frontend.program import Module
+from incoq.ir.expressions import clone
 
 SIMPLE = frozenset({"len", "sum", "any", "all", "min", "max"})
 
@@ -54,6 +55,49 @@ def find_aggregate(module: Module, node: ast.expr, is_local: Callable[[str], boo
         ) if "sorted" not in module.bindings and _is_comprehension(comp):
             return Found("smallest", comp, (size,))
     return None
+
+
+def choose_defaults(module: Module, node: ast.expr, is_local: Callable[[str], bool]) -> ast.expr:
+    """Write `max(..., default=Level.LOW)` as a choice: what a class holds is no literal, which an aggregate
+    would be made with. A copy, where there is one.
+
+    Before:    max((u.level for u in s), default=Level.LOW)
+    After:     max(u.level for u in s) if {u.level for u in s} else Level.LOW
+    """
+    if not any(_held_by_class(module, found, is_local) for found in ast.walk(node)):
+        return node
+    chosen = _Choice(module, is_local).visit(clone(node))
+    assert isinstance(chosen, ast.expr)
+    return chosen
+
+
+class _Choice(ast.NodeTransformer):
+    def __init__(self, module: Module, is_local: Callable[[str], bool]) -> None:
+        self.module, self.is_local = module, is_local
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        comp = node.args[0] if _held_by_class(self.module, node, self.is_local) else None
+        if not isinstance(comp, ast.SetComp | ast.GeneratorExp | ast.ListComp):
+            return node
+        test = clone(ast.copy_location(ast.SetComp(comp.elt, comp.generators), comp))
+        value = ast.copy_location(ast.Call(node.func, [comp], []), node)
+        return ast.copy_location(ast.IfExp(test, value, node.keywords[0].value), node)
+
+
+def _held_by_class(module: Module, node: ast.AST, is_local: Callable[[str], bool]) -> bool:
+    """Is it the least or greatest of a comprehension, with an attribute of a class as its default? A variable
+    of the comprehension must be no parameter, with which it would be joined."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id="min" | "max" as kind),
+            args=[ast.SetComp() | ast.GeneratorExp() | ast.ListComp() as comp],
+            keywords=[ast.keyword(arg="default", value=ast.Attribute(value=ast.Name(id=owner)))],
+        ) if kind not in module.bindings and owner in module.bindings:
+            targets = [n for g in comp.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+            names = (kind, owner, *(n.id for n in targets))
+            return module.bindings[owner].kind in ("class", "import") and not any(map(is_local, names))
+    return False
 
 
 def _function_of(node: ast.expr) -> Iterator[ast.AST]:

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 from incoq.errors import CompileError
 from incoq.frontend.program import Module
 from incoq.frontend.pure import PURE_MODULES, Purifier, is_selector
-from incoq.frontend.read_aggregate import SIMPLE, find_aggregate
+from incoq.frontend.read_aggregate import SIMPLE, choose_defaults, find_aggregate
 from incoq.ir.expressions import Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
     Aggregate,
@@ -85,13 +85,19 @@ class Place:
 
 def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     """Read what a query returns: a set comprehension, an aggregate, or an expression of nested queries."""
+
+    def is_local(name: str) -> bool:
+        return name in params or place.is_local(name)
+
+    if not place.usual:
+        node = choose_defaults(place.module, node, is_local)
     if isinstance(node, ast.SetComp):
         return _Reader(place, node, params).read()
     if isinstance(node, ast.DictComp):
         pairs = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
         body = _Reader(place, ast.fix_missing_locations(ast.copy_location(pairs, node)), params, True).read()
         return Body(body.result, body.clauses, body.free, Aggregate("dict", True))
-    found = find_aggregate(place.module, node, lambda name: name in params or place.is_local(name))
+    found = find_aggregate(place.module, node, is_local)
     if found is not None:
         assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
         arguments = tuple(_constant(place.module, a, found.kind) for a in found.arguments)
