@@ -4,7 +4,7 @@ Every program has its class, fields, parameters, variables, functions, globals a
 meet names of ours or of Python: prelude and generated names, builtins, soft keywords, dunders, private names,
 letters that Python takes for one another, quotes, braces, newlines and markup. The text of each holds a
 canary that running it would set. A sample is compiled again under other hash seeds, and must give the same
-bytes.
+bytes; what explains it as a page has no more markup than it has for a program of plain names.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ import time
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import incoq
 from incoq.codegen import prelude
+from incoq.explain import explain_html
 from incoq.testing.execution import load
 from trust.outcome import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent
 HASH_SEEDS = ("1", "2", "7")
 SAMPLE = 40
+FIRST = 100_000  # beyond the seeds of the ordinary tests
 GENERATED = (
     "r_q tag_u tag_v inv_member fil_member fil_inv_member_1 demand_q release_q ask_q keep_q drop_q set_a",
     "del_a maintain_q ok result answer image count old value tagged o s x s_2 x_2 smaller_set larger_set",
@@ -45,7 +49,11 @@ STRINGS = (
     "'); raise SystemExit(\"",
 )  # fmt: skip
 WORDS = [*dir(prelude), *dir(builtins), *" ".join((*GENERATED, ODD)).split()]
-KINDS = ("C", "f", "g", "h", "q", "a", "b", "v", "w", "u", "x", "y", "R", "m", "n", "p")
+KINDS = (
+    *("C", "f", "g", "h", "q", "a", "b", "v", "w", "u", "x", "y", "R", "m", "n", "p"),
+    *("D", "E", "F", "G"),  # classes and functions
+    *(f"l{number}" for number in range(28)),  # locals, parameters, fields that no query reads
+)
 
 PROGRAM = """{canary}
 from incoq import Set, query
@@ -67,6 +75,34 @@ def {u}({x}, {y}):
     {x}.{f}, {x}.{g} = {y}, {text!r} + ""
     {x}.{h}.add({x})
     {R}.add({x})
+class {D}({C}):
+    {l0} = {doc!r}
+    def {l1}(self, {l2}, *{l3}, {l4}=None, **{l5}):
+        {l6} = [{l7} for {l7} in {l3} if {l7} is not {l4}]
+        self.{f}, self.{l8} = {l2}, {l6}
+        self.{h}.update({l6})
+        return len({l6}), sorted({l5}), self.{l0}
+def {E}({l9}, {l10}):
+    {l11} = {l12} = 0
+    for {l13}, {l14} in enumerate({l10}):
+        {l9}.{h}.add({l14})
+        {l11} += {l13}
+    while {l12} < 2:
+        {l12} += 1
+    {l15} = lambda {l16}, {l17}={l11}: ({l16}.{f}, {l17})
+    try:
+        {l9}.{g} = {l15}({l9})[0].{l18}
+    except AttributeError as {l19}:
+        {l9}.{l18} = {l20} = type({l19}).__name__
+        return {l20}
+def {F}({l21}):
+    {l22} = {{{l23}: {l24} for {l23}, {l24} in ((1, {l21}), (2, None))}}
+    def {l25}({l26}):
+        nonlocal {l21}
+        {l21} = {l26}
+        return [{l27} for {l27} in {l22}]
+    return {l25}(3), {l21}
+{G} = {F}
 """
 
 
@@ -112,15 +148,18 @@ def make(seed: int) -> Made:
         while True:
             name = identifier(rng)
             plain = unicodedata.normalize("NFKC", name)
-            ours = kind in "CqRu" and plain in dir(builtins) and rng.random() < 0.9  # mostly refused: IQ213
-            if not (ours or plain in seen or plain == "self" or (kind in "vw" and plain == "_")):
+            ours = kind in "CqRuDEFG" and plain in dir(builtins)  # refused: IQ213
+            magic = kind in "fghm" and plain[:2] == plain[-2:] == "__"  # refused: IQ202
+            if (ours or magic) and rng.random() < 0.95:
+                continue
+            if not (plain in seen or plain == "self" or (kind in "vw" and plain == "_")):
                 seen.add(plain)
                 names[kind] = name
                 break
     text, doc = rng.choice(STRINGS) + rng.choice(STRINGS), rng.choice(STRINGS)
     canary = "__import__('builtins').canary_of_names = 1"
     source = PROGRAM.format(
-        canary=canary, canary_default=f"exec({canary!r})" if rng.random() < 0.2 else "0", text=text, doc=doc,
+        canary=canary, canary_default=f"exec({canary!r})" if rng.random() < 0.05 else "0", text=text, doc=doc,
         **names,
     )  # fmt: skip
     return Made(source, names, (text, doc))
@@ -130,17 +169,23 @@ def scenario(space: dict[str, Any], made: Made) -> list[Any]:
     """What a program answers, step by step; objects shown by their order."""
     shown: list[Any] = []
 
-    def name(kind: str) -> str:
+    def name(kind: str, of: str = "C") -> str:
         plain = unicodedata.normalize("NFKC", made.names[kind])
-        private = plain.startswith("__") and not plain.endswith("__") and kind in "fghm"
-        owner = unicodedata.normalize("NFKC", made.names["C"]).lstrip("_")
+        private = plain.startswith("__") and not plain.endswith("__")
+        owner = unicodedata.normalize("NFKC", made.names[of]).lstrip("_")
         return f"_{owner}{plain}" if private and owner else plain
 
     made_of, update, query = (space[unicodedata.normalize("NFKC", made.names[k])] for k in "Cuq")
     relation = space[unicodedata.normalize("NFKC", made.names["R"])]
     objects = [made_of(n) for n in range(3)]
+    child, linked, plainly, again = (space[unicodedata.normalize("NFKC", made.names[k])] for k in "DEFG")
+    other = child(7)
+    objects.append(other)
+    shown.append(plainly(8) if again is plainly else again)
     for step in range(5):
-        update(objects[step % 3], step % 2)
+        update(objects[step % 4], step % 2)
+        shown.append(linked(objects[step % 3], objects[: step % 4]))
+        shown.append(getattr(other, name("l1", "D"))(step, *objects[: step % 3], extra=step))
         for one in objects:
             shown.append(sorted(query(one, relation)))
             shown.append(sorted(getattr(one, name("m"))(made.strings[0] if step % 2 else "?")))
@@ -224,19 +269,63 @@ def reads_pickles(text: str) -> list[str]:
     return found
 
 
+class Tags(HTMLParser):
+    """The tags of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.scripts = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag with the names of its attributes."""
+        self.found.add(f"{tag} {' '.join(sorted(name for name, _ in attrs))}")
+        self.scripts += tag == "script"
+
+
+@cache
+def usual_tags() -> tuple[frozenset[str], int]:
+    """The tags of pages of programs with plain names and strings, and how many scripts one has."""
+    found: set[str] = set()
+    scripts = 0
+    for mode in ("filtered", "incremental"):
+        plain = {kind: f"n{number}" for number, kind in enumerate(KINDS)}
+        text = PROGRAM.format(canary="", canary_default="0", text="text", doc="doc", **plain)
+        tags = Tags(explain_html(incoq.compile_source(text, mode=mode)))
+        found |= tags.found
+        scripts = tags.scripts
+    return frozenset(found), scripts
+
+
+def markup(seed: int) -> str:
+    """What the page of a seed's program has more of than that of a plain one."""
+    made = make(seed)
+    try:
+        compiled = incoq.compile_source(made.text, "<b>.py", mode=("filtered", "incremental")[seed % 2])
+    except incoq.CompileError:
+        return ""
+    tags, (usual, scripts) = Tags(explain_html(compiled)), usual_tags()
+    more = tags.found - usual
+    return (
+        f"its page has {sorted(more)} and {tags.scripts} scripts" if more or tags.scripts != scripts else ""
+    )
+
+
 def run(budget_seconds: float, seed: int) -> Outcome:
-    """Programs until the time is over; then the hash seeds, and our own text."""
+    """Programs until the time is over; then the hash seeds, the pages, and our own text."""
     start = time.perf_counter()
     ends: Counter[str] = Counter()
     failures: list[str] = []
-    at = seed * 1_000_000
+    at = first = seed or FIRST
     while time.perf_counter() - start < 0.85 * budget_seconds and len(failures) < 10:
         end, fault = check(at)
         ends[end] += 1
         if fault:
             failures.append(f"seed {at}: {fault}")
         at += 1
-    sample = list(range(seed * 1_000_000, seed * 1_000_000 + SAMPLE))
+    sample = list(range(first, min(at, first + SAMPLE)))
+    failures += [f"seed {number}: {more}" for number in sample if (more := markup(number))]
     base = under_hash_seed("0", sample)
     for hash_seed in HASH_SEEDS:
         other = under_hash_seed(hash_seed, sample)
@@ -248,9 +337,15 @@ def run(budget_seconds: float, seed: int) -> Outcome:
     for path in sorted((ROOT / "src").rglob("*.py")):
         failures += [f"{path.name} imports {m}" for m in reads_pickles(path.read_text(encoding="utf-8"))]
     programs = sum(ends.values())
+    counts = {
+        "identifiers": programs * len(KINDS), "strings": 2 * programs, "programs": programs,
+        "answered": ends["answered"], "sampled": len(sample),
+    }  # fmt: skip
     figure = (
-        f"{programs * len(KINDS):,} identifiers and {2 * programs:,} strings in {programs:,} programs,"
-        f" {len(sample)} of them under {1 + len(HASH_SEEDS)} hash seeds; {len(failures)} faults"
+        "{identifiers:,} identifiers and {strings:,} strings in {programs:,} programs, of which {answered:,}"
+        f" answer; {{sampled:,}} of them under {1 + len(HASH_SEEDS)} hash seeds and as pages;"
+        f" {len(failures)} faults"
     )
+    limit = "0 faults; nothing runs; same bytes; no markup of theirs; no pickle"
     details = tuple(f"{count:>8,} {end}" for end, count in ends.most_common())
-    return Outcome("names", figure, "0 faults; nothing runs; same bytes; no pickle", tuple(failures), details)
+    return Outcome("names", figure, limit, tuple(failures), details, counts=counts, next_seed=at)
