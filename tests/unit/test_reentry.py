@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from both_ways import compile_in, load, source
+from both_ways import compile_in, load, run_compiled, source
 
 MODES = ("filtered", "incremental")
 
@@ -208,3 +208,29 @@ def q(s, k):
 """
     assert "BUSY[:] = (True,)" not in compile_in(source(text), "filtered").code
     assert "BUSY[:] = (True,)" in compile_in(source(PROGRAM), "filtered").code
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "def h(self):\n    LOG.add(len(LOG))\n    return 7\nclass Key:\n    __hash__ = h",
+        "class Key:\n    __hash__ = lambda self: (LOG.add(len(LOG)), 7)[1]",
+        "class Key:\n    def __hash__(self):\n        return hash(self.number)\n"
+        "    @property\n    def number(self):\n        LOG.add(len(LOG))\n        return 7",
+    ],
+    ids=["function", "lambda", "property"],
+)
+def test_an_operator_that_updates_is_refused_however_it_is_defined(key: str) -> None:
+    text = f"""
+LOG = Set([0])
+{key}
+class User: pass
+@query
+def q(s): return {{(u.tag, x) for u in s for x in LOG}}
+def main(show):
+    user = User()
+    user.tag = Key()
+    show(q(Set([user])))
+"""
+    for mode in MODES:
+        assert run_compiled(source(text), mode) == [("IncoqRuntimeError", "IQ308")]

@@ -263,3 +263,36 @@ def test_an_operator_that_does_more_than_read_may_update_in_the_midst_of_mainten
     assert may_reenter(Program([module])) is acts
     for line, threads in (("import threading", True), ("from gc import collect", True), ("import os", False)):
         assert may_reenter(Program([parse_module(line, "m")])) is threads
+
+
+@pytest.mark.parametrize(
+    ("text", "acts"),
+    [
+        ("class C:\n    __hash__ = f", True),
+        ("class C:\n    __hash__ = lambda self: s.add(1)", True),
+        ("class C:\n    __hash__: F = f", True),
+        ("class C:\n    __hash__ = None", False),
+        ("class C:\n    __hash__ = object.__hash__", False),
+        ("class C:\n    __repr__ = __str__", False),
+        ("C.__eq__ = f", True),
+        ("setattr(C, '__eq__', f)", True),
+        ("C = type('C', (), {'__hash__': f})", True),
+        ("class C:\n    @counted\n    def __hash__(self): return 1", True),
+        ("class C:\n    @abstractmethod\n    def __hash__(self): return 1", False),
+        ("class C:\n    def __hash__(self):\n        with lock: return 1", True),
+        ("class C:\n    def __truediv__(self, other): return f()", True),
+        ("class C:\n    def __hash__(self): return self.k\n    @property\n    def k(self): return f()", True),
+        (
+            "class C:\n    def __hash__(self): return getattr(self, 'k')\n    @p\n    def k(self): f()",
+            True,
+        ),
+        ("class C:\n    def __hash__(self): return self.k\n    @property\n    def k(self): return 1", False),
+        (
+            "class C:\n    def __hash__(self): return self.k\n    @property\n    def k(self): return self.l\n"
+            "    @property\n    def l(self): return f()",
+            True,
+        ),
+    ],
+)
+def test_an_operator_acts_however_it_is_defined_and_whatever_it_calls(text: str, acts: bool) -> None:
+    assert may_reenter(Program([parse_module(text, "m")])) is acts
