@@ -216,3 +216,45 @@ def test_a_store_without_room_stops_clearly_and_goes_on_when_there_is_room(
     assert results(made) == [(["c1", "g1"], "a@b.org")]
     made.run_batch(moved, "b")
     assert results(made) == [(["c1", "g1"], "a@b.org"), (["c1", "g1"], "c@d.org")]
+
+
+@pytest.mark.parametrize(
+    ("act", "undone"),
+    [
+        (lambda made: made.compact(), "what folds the log after batch 1 was not committed"),
+        (lambda made: made.verify(), "batch 1 was not verified"),
+        (lambda made: made.init(2), "nothing was committed"),
+        (lambda made: made.store.deploy(made.deployment), "the program was not stored"),
+    ],
+)
+def test_whatever_writes_to_a_store_without_room_says_what_was_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Any, undone: str
+) -> None:
+    made = pipeline(tmp_path)
+    made.run_batch(lines(WORLD), "a")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sealed, "write_table", full)
+        patch.setattr(Store, "write_text", full)
+        with pytest.raises(
+            StoreError, match=f"cannot be written to: No space left on device. {undone}; when"
+        ):
+            act(made)
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
+
+
+def test_a_table_that_may_not_be_read_is_not_taken_for_a_store_that_may_not_be_written_to(
+    tmp_path: Path,
+) -> None:
+    made = pipeline(tmp_path)
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with pytest.raises(PermissionError, match=r"loc\.parquet"):
+        made.begin(lambda _: refuse(tmp_path / "tables" / "loc.parquet"), 2)
+    with pytest.raises(StoreError, match=r"store cannot be written to: Permission denied\. nothing was"):
+        made.begin(refuse, 2)

@@ -113,12 +113,9 @@ class Pipeline:
     ) -> Manifest:
         """Apply one batch of JSON lines and commit it; `mark` notes in the manifest where it came from."""
         manifest = self.store.manifest()
-        with writing(self.store, f"batch {manifest.batch + 1}"):
+        with writing(self.store, f"batch {manifest.batch + 1} was not committed"):
             changed = self._run_batch(manifest, lines, source, mark)
-        if len(changed.log) < self.compact_every:
-            return changed
-        with writing(self.store, f"what folds the log after batch {changed.batch}"):
-            return self.compact()
+        return changed if len(changed.log) < self.compact_every else self.compact()
 
     def _run_batch(
         self, manifest: Manifest, lines: Iterable[str], source: str, mark: Callable[[Manifest], Manifest]
@@ -206,6 +203,10 @@ class Pipeline:
 
         `write` may tell how many rows of which relation had no owner; they are counted as rejected.
         """
+        with writing(self.store, "nothing was committed"):
+            return self._begin(write, partitions)
+
+    def _begin(self, write: Callable[[Path], Mapping[str, int] | None], partitions: int) -> Manifest:
         attempt = token()
         path = self.store.place("base", 0, attempt)
         ownerless = write(self.store.path / path) or {}
@@ -226,6 +227,10 @@ class Pipeline:
         are forgotten, so that what is noted does not grow for ever.
         """
         manifest = self.store.manifest()
+        with writing(self.store, f"what folds the log after batch {manifest.batch} was not committed"):
+            return self._compact(manifest, keep_feed)
+
+    def _compact(self, manifest: Manifest, keep_feed: int) -> Manifest:
         attempt = token()
         if manifest.log:
             manifest = self._fold_log(manifest, attempt)
@@ -240,7 +245,8 @@ class Pipeline:
         """Answer everything anew from the base relations; the rows in which the results differ."""
         manifest = self.store.manifest()
         attempt = replace(manifest, token=token())
-        outcomes = self._advance(attempt, f"batch {manifest.batch}: verify", from_scratch=True)
+        with writing(self.store, f"batch {manifest.batch} was not verified"):
+            outcomes = self._advance(attempt, f"batch {manifest.batch}: verify", from_scratch=True)
         anew = replace(manifest, results=None, feed=(feed_entry(attempt, outcomes),))
         found, expected = (_lines(net_results(self.store, m)) for m in (manifest, anew))
         self.store.sweep(manifest)

@@ -14,12 +14,15 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import incoq
 from incoq.errors import IncoqError
 from incoq.spark.java import find_java
+from incoq.spark.store import StoreError, unwritable
 
 PYTHON_WORKERS = "pyspark.daemon"  # in the command line of Spark's Python processes
 _DESCRIPTION = "spark.job.description"
@@ -90,10 +93,51 @@ def runner(spark: Any) -> Any:
     def run(name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         if not tasks:
             return []
+        context = spark.sparkContext
+        told = partial(_told, function, _attempts(context))
         with described(spark, name):
-            return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(function).collect())
+            answers: list[Any] = context.parallelize(tasks, len(tasks)).map(told).collect()
+        for answer in answers:
+            if isinstance(answer, _Fault):
+                raise answer.error
+        return answers
 
     return run
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """The answer of a task that could not be done, for a reason that incoq knows."""
+
+    error: Exception
+
+
+def _told(function: Callable[[Any], Any], attempts: int, task: Any) -> Any:
+    """Do a task; what is wrong with the store or the program comes back as its answer.
+
+    Had it been raised, Spark would have printed the stack of the task before the driver says what it means.
+    It is raised as long as Spark tries again: another node may reach a file that this one does not.
+    """
+    from pyspark import TaskContext
+
+    try:
+        return function(task)
+    except (IncoqError, OSError) as error:
+        running = TaskContext.get()
+        again = running is not None and running.attemptNumber() + 1 < attempts
+        if again or not (isinstance(error, IncoqError) or unwritable(error)):
+            raise
+        # One of these three is sure to be the same after its way to the driver.
+        kind = next(k for k in (StoreError, IncoqError, OSError) if isinstance(error, k))
+        return _Fault(kind(str(error)))
+
+
+def _attempts(context: Any) -> int:
+    """How often Spark tries a task before it gives up."""
+    local = re.fullmatch(r"local(\[[^,\]]*(,\s*(\d+)\s*)?\])?", context.master)
+    if local:
+        return int(local.group(3) or 1)
+    return int(context.getConf().get("spark.task.maxFailures", "4"))
 
 
 @contextmanager

@@ -129,7 +129,8 @@ class Store:
             ) from None
 
     def deploy(self, deployment: Deployment) -> None:
-        self.write_text("engine.json", sealed_text(deployment.as_json()))
+        with writing(self, "the program was not stored"):
+            self.write_text("engine.json", sealed_text(deployment.as_json()))
 
     def mapping(self) -> dict[str, Any]:
         """The declared mapping of tables; empty where relations come as they are."""
@@ -216,23 +217,29 @@ def sealed_text(data: dict[str, Any]) -> str:
     return json.dumps({**plain, "checksum": checksum(plain)})
 
 
-_UNWRITABLE = ("No space left on device", "Read-only file system", "Disk quota exceeded", "Permission denied")
+_DENIED = "Permission denied"
+_UNWRITABLE = ("No space left on device", "Read-only file system", "Disk quota exceeded", _DENIED)
+
+
+def unwritable(error: Exception) -> str:
+    """Why a store cannot be written to, where an error says so: the driver's own, a task's or Spark's."""
+    return next((reason for reason in _UNWRITABLE if reason in str(error)), "")
 
 
 @contextmanager
-def writing(store: Store, what: str) -> Iterator[None]:
-    """Say plainly that a store could not be written to, by the driver or by a task."""
+def writing(store: Store, undone: str) -> Iterator[None]:
+    """Say plainly that a store could not be written to, by the driver or by a task, and what was not done."""
     try:
         yield
     except StoreError:
         raise
     except Exception as error:
-        told = next((reason for reason in _UNWRITABLE if reason in str(error)), None)
-        if told is None:
+        told = unwritable(error)
+        if not told or (told == _DENIED and str(store.path) not in str(error)):  # a table that is read
             raise
         raise StoreError(
-            f"{store.path} cannot be written to: {told}. {what} was not committed; when there is room, "
-            "go on with the same command"
+            f"{store.path} cannot be written to: {told}. {undone}; when there is room, go on with the same "
+            "command"
         ) from error
 
 

@@ -37,7 +37,7 @@ from incoq.spark.session import PYTHON_WORKERS, in_process
 from incoq.spark.store import Store
 from incoq.spark.values import as_key
 from incoq.testing.processes import Process, descended, processes
-from incoq.testing.spark_cluster import Cluster
+from incoq.testing.spark_cluster import SHORT_LIVED, Cluster
 from incoq.testing.spark_streams import Stream, World, shapes
 
 SHAPES = 30  # different queries
@@ -128,7 +128,7 @@ class Round:
             "--master", self.master, "--joins", str(self.joins), "--seed", str(self.seed + self.starts),
         ]  # fmt: skip
         with (self.folder / "driver.log").open("wb") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log)
+            return subprocess.Popen(command, stdout=log, stderr=log, env={**SHORT_LIVED, **os.environ})
 
     @property
     def batch(self) -> int:
@@ -241,7 +241,7 @@ def run_round(made: Round, kills: int, deadline: float, cluster: Cluster | None,
     while done < kills and time.monotonic() < deadline:
         time.sleep(made.rng.uniform(0.0, 1.5))
         made.feed()
-        before = made.batch
+        before, moment = made.batch, time.monotonic()
         kind = made.kill(cluster)
         if not kind:
             continue
@@ -251,8 +251,8 @@ def run_round(made: Round, kills: int, deadline: float, cluster: Cluster | None,
             made.wait(min(before + 1 + made.rng.randrange(3), made.files))
             made.compare()
             tally.compared += 1
-        if tally.kills.total() % 20 == 0:
-            print(f"{tally}; batch {made.batch}", flush=True)
+        took = time.monotonic() - moment
+        print(f"{tally.kills.total()}: {kind}, then to batch {made.batch} in {took:.1f} s", flush=True)
     made.end()
     tally.compared += 1
     tally.batches += made.files
