@@ -62,7 +62,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "running-demand", "Running example, varying demand set size", "running",
         "Appendix, figures “demand set size”", "demanded users", COMPILED,
-        Plan((1, *_TO_TWENTY_THOUSAND), 50_000, 1.7,
+        Plan((1, 1000, *_TO_TWENTY_THOUSAND), 50_000, 1.7,
              {"users": 20_000, "demanded": "size", "tagged_only": True}),
         Plan((1, 100, 1000, 2000), 20_000, 0.3, {"users": 2000, "demanded": "size", "tagged_only": True}),
         note="The group is the one with most followers of demanded users, and only these users move.",

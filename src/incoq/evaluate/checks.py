@@ -79,7 +79,7 @@ class Growth:
         if math.isnan(fit.exponent):
             return Finding(f"{self.series}: not above zero", UNDECIDED, rests)
         kind = "exponent" if fit.scale > 0 or fit.exponent == 0 else "exponent of a weighted line"
-        shown = f"{self.series}: {kind} {fit.exponent:.2f} ± {_number(fit.half_width)}, claimed {self.order}"
+        shown = f"{self.series}: {kind} {_rounded(fit.exponent)} ± {_number(fit.half_width)}, claimed {self.order}"
         return Finding(shown, order_holds(self.order, fit.exponent, fit.half_width), rests)
 
 
@@ -129,10 +129,10 @@ class Less:
         verdict = HOLDS if ratio <= self.ratio else FAILS
         if abs(ratio - self.ratio) < error:
             verdict = UNDECIDED
-        spread = "unknown, one run" if math.isinf(error) else f"{error:.2f}"
+        spread = "unknown, one run" if math.isinf(error) else _rounded(error)
         claimed = f"claimed at most {self.ratio:g}"
         where = f"at {sizes[0]:,}" if len(sizes) == 1 else f"in the mean of {len(sizes)} sizes"
-        shown = f"{self.series}: {ratio:.2f} ± {spread} of {self.than} {where}, {claimed}"
+        shown = f"{self.series}: {_rounded(ratio)} ± {spread} of {self.than} {where}, {claimed}"
         return Finding(shown, verdict, rests)
 
     def _sizes(self, common: list[int]) -> list[int]:
@@ -167,7 +167,7 @@ class Outgrown:
         least, most = (theirs[size] / mine[size] for size in (common[0], common[-1]))
         shown = (
             f"{self.series}: {self.than} is {least:.2g} to {most:.2g} times that, with an exponent of "
-            f"{exponent:.2f} ± {_number(width)}"
+            f"{_rounded(exponent)} ± {_number(width)}"
         )
         verdict = UNDECIDED if abs(exponent) <= width else HOLDS if exponent > 0 else FAILS
         return Finding(shown, verdict, rests)
@@ -259,6 +259,15 @@ def _relative(estimate: Estimate) -> float:
     if estimate.deviation is None or estimate.runs < 2:
         return math.inf
     return 2 * estimate.deviation / math.sqrt(estimate.runs) / abs(estimate.value)
+
+
+def _rounded(value: float) -> str:
+    """Two decimals, or as many as show something.
+
+    >>> [_rounded(value) for value in (1.234, 0.000123, -0.001, 0)]
+    ['1.23', '0.00012', '-0.001', '0']
+    """
+    return f"{value:.2f}" if abs(value) >= 0.005 else f"{value:.2g}"
 
 
 def _number(value: float) -> str:
