@@ -79,7 +79,8 @@ class Growth:
         if math.isnan(fit.exponent):
             return Finding(f"{self.series}: not above zero", UNDECIDED, rests)
         kind = "exponent" if fit.scale > 0 or fit.exponent == 0 else "exponent of a weighted line"
-        shown = f"{self.series}: {kind} {_rounded(fit.exponent)} ± {_number(fit.half_width)}, claimed {self.order}"
+        found = f"{_rounded(fit.exponent)} ± {_number(fit.half_width)}"
+        shown = f"{self.series}: {kind} {found}, claimed {self.order}"
         return Finding(shown, order_holds(self.order, fit.exponent, fit.half_width), rests)
 
 
