@@ -26,10 +26,11 @@ def main() -> int:
                 figures.peak = {v: peak_memory(name, size, v, options.count) for v in options.versions}
             found.append(figures)
             print(table(figures), flush=True)
+            if options.json:  # as far as it has come
+                text = json.dumps([dataclasses.asdict(f) for f in found], indent=1)
+                Path(options.json).write_text(f"{text}\n")
     machine = f"{platform.system()} {platform.machine()}"
     print(f"Python {platform.python_version()}, {machine}; {options.turns} turns.")
-    if options.json:
-        Path(options.json).write_text(json.dumps([dataclasses.asdict(f) for f in found], indent=1) + "\n")
     return 0
 
 
