@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", action="append", default=[], metavar="GATE", choices=[g.name for g in GATES]
     )
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="where random choices begin; what it finds is not recorded"
+        "--seed", type=int, metavar="N", help="where random choices begin; recorded if no run came so far"
     )
     parser.add_argument("--dry", action="store_true", help="leave the recorded figures as they are")
     parser.add_argument("--details", action="store_true", help="print all that the gates have to tell")
@@ -45,8 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     for gate in chosen:
         console.print(f"{gate.name}: {gate.subject}", style="dim", highlight=False)
         start = time.perf_counter()
-        goes_on = options.seed is None
-        seed = read().get(gate.name, {}).get("next_seed", 0) if goes_on else options.seed
+        reached = read().get(gate.name, {}).get("next_seed", 0)
+        seed = reached if options.seed is None else options.seed
+        goes_on = seed >= reached
         outcome = gate.run(60 * options.budget * gate.share / shares, seed)
         outcome = with_totals(outcome) if goes_on else outcome.with_totals({}, {})
         ran.append((outcome, time.perf_counter() - start, seed))

@@ -1,9 +1,10 @@
 """A program answers the same whatever its plan: join orders, filters, counts, savings, strategies.
 
-Random programs run the same operations under every plan, each compared with straightforward evaluation after
-every operation: all legal join orders of each maintenance block, both modes, all strategies, each saving left
-out singly. Metamorphic: the clauses of a query in another order, and Q = (Q and p) ∪ (Q and not p) ∪ (Q where
-p raises).
+Random programs of one query, and some of several, run the same operations under every plan, each compared
+with straightforward evaluation after every operation: both modes, all strategies, each saving left out alone,
+and all legal join orders of each maintenance block, where no block has more of them than five clauses have.
+Metamorphic: the clauses of a query in another order, and Q = (Q and p) ∪ (Q and not p) ∪ (Q where p raises).
+Plans often come to the same code, which runs once.
 """
 
 from __future__ import annotations
@@ -18,19 +19,21 @@ from dataclasses import replace
 from typing import Any
 
 from incoq import compile_source
-from incoq.compile import SAVINGS, STRATEGIES
+from incoq.compile import SAVINGS, STRATEGIES, Compiled
 from incoq.invariants.define_invariants import Orders
 from incoq.planning.find_covers import Order, Problem, legal_orders
 from incoq.testing import oracle
-from incoq.testing.execution import Execution, Failure, Refused, show, unhashable
+from incoq.testing.execution import Execution, Failure, Refused, refuse, show, unhashable
 from incoq.testing.random_operations import Op, operations
 from incoq.testing.random_programs import Program, only_updates, program
 from incoq.testing.random_queries import QuerySpec
 from trust.outcome import Outcome
 
 CLAUSES = 5
-OPERATIONS = 60
+OPERATIONS = 120
 ORDERS = 120  # of one block: all those of five clauses
+FIRST = 700_000
+WHOLE = 5  # of so many programs one has all its queries
 PERMUTATIONS = 6
 SPLITS = ("{x}.{f} == {y}", "{x}.{f} > 1", "{x} in {y}", "{x} < {y}", "not {x}.{f}", "{x}.{f} in {y}")
 
@@ -38,14 +41,13 @@ SPLITS = ("{x}.{f} == {y}", "{x}.{f} > 1", "{x} in {y}", "{x} < {y}", "not {x}.{
 class Planned(Execution):
     """A program under a plan of our choice."""
 
-    def __init__(self, made: Program, mode: str, strategy: str, **options: Any) -> None:
-        self.options = options
-        super().__init__(made, mode, strategy)
+    def __init__(self, made: Program, mode: str, compiled: Compiled) -> None:
+        self.compiled = compiled
+        super().__init__(made, mode, "")
 
     def compile(self, text: str, mode: str, strategy: str) -> tuple[Any, str]:
         """The compiled program and its code."""
-        compiled = compile_source(text, "<program>", mode=mode, strategy=strategy, **self.options)
-        return compiled, compiled.code
+        return self.compiled, self.compiled.code
 
 
 class OneByOne:
@@ -53,12 +55,12 @@ class OneByOne:
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
-        self.most = 0
+        self.most = 0  # orders of any block, as far as they are looked at
 
     def __call__(self, problem: Problem) -> Order | None:
         if not problem.clauses:
             return None
-        found = list(itertools.islice(legal_orders(problem), ORDERS))
+        found = list(itertools.islice(legal_orders(problem), ORDERS + 1))
         self.most = max(self.most, len(found))
         return found[self.turn % len(found)]
 
@@ -73,17 +75,22 @@ def plans(made: Program) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{mode} without {saving}", {"mode": mode, "strategy": "tags", "without": (saving,)}
 
 
-def join_orders(made: Program, mode: str, strategy: str) -> Iterator[tuple[str, Orders]]:
-    """All join orders, a block's n-th in the n-th plan."""
+def join_orders(made: Program, mode: str, strategy: str) -> list[tuple[str, Orders]] | None:
+    """All join orders, a block's n-th in the n-th plan; nothing where they are too many."""
     first = OneByOne(0)
     compile_source(made.text, mode=mode, strategy=strategy, orders=first)
-    for turn in range(first.most):
-        yield f"{mode}, {strategy}, join order {turn + 1} of {first.most}", OneByOne(turn)
+    if first.most > ORDERS:
+        return None
+    told = f"{mode}, {strategy}, join order {{}} of {first.most}"
+    return [(told.format(turn + 1), OneByOne(turn)) for turn in range(first.most)]
 
 
-def small(made: Program) -> Program:
-    """The program with its queries of up to five clauses, and all that updates the world."""
+def chosen(number: int) -> Program:
+    """The program of a seed with one of its queries of up to five clauses, or with all of them."""
+    made = program(number, ("core", "all")[number % 2])
     queries = tuple(q for q in made.queries if len(q.clauses) <= CLAUSES)
+    if queries and number % WHOLE:
+        queries = (random.Random(number).choice(queries),)
     used = {u.name for u in made.updates if not u.use or u.use in {q.name for q in queries}}
     return only_updates(replace(made, queries=queries), used)
 
@@ -150,13 +157,19 @@ def split(made: Program, rng: random.Random) -> tuple[Program, QuerySpec, str] |
     return only_updates(replace(made, queries=queries), used), whole, condition
 
 
+class Alike(Exception):  # noqa: N818  # what was found, not what went wrong
+    """A plan comes to code that has run."""
+
+
 class Tally:
     """What was run, and what failed."""
 
     def __init__(self, until: float = math.inf) -> None:
-        self.counts: Counter[str] = Counter()
+        kinds = ("programs", "plan", "order", "ordered", "permutation", "split", "alike", "refused")
+        self.counts: Counter[str] = Counter(dict.fromkeys(kinds, 0))
         self.failures: list[str] = []
         self.until, self.cut = until, False  # when to leave the rest of a program's plans
+        self.codes: set[str] = set()  # of the plans of a program
 
     def attempt(self, kind: str, told: str, execution: Callable[[], Execution], sequence: list[Op]) -> None:
         """Run a program under a plan."""
@@ -167,60 +180,79 @@ class Tally:
             execution().run(sequence)
         except Refused:
             self.counts["refused"] += 1
+        except Alike:
+            self.counts["alike"] += 1
         except Failure as failure:
             self.failures.append(f"{told}: {failure.kind}: {failure.message}")
         self.counts[kind] += 1
 
+    def planned(
+        self, kind: str, told: str, made: Program, sequence: list[Op], mode: str = "filtered", **options: Any
+    ) -> None:
+        """Compile a program by a plan, and run it unless the same code has run."""
+
+        def execution() -> Execution:
+            try:
+                compiled = compile_source(made.text, "<program>", mode=mode, **options)
+                code = compiled.code
+            except Exception as error:
+                refuse(error)
+                raise Failure("compiler crash", f"{type(error).__name__}: {error}") from error
+            if code in self.codes:
+                raise Alike
+            self.codes.add(code)
+            return Planned(made, mode, compiled)
+
+        self.attempt(kind, told, execution, sequence)
+
 
 def run(budget_seconds: float, seed: int) -> Outcome:
     """Programs until the time is over, one at least."""
-    start = time.perf_counter()
-    tally = Tally(start + budget_seconds)
-    programs = 0
-    for number in itertools.count(700_000 + 1_000 * seed):
-        if tally.cut or time.perf_counter() > tally.until or len(tally.failures) >= 5:
-            break
-        programs += try_all(number, tally)
-    counts = tally.counts
+    tally = Tally(time.perf_counter() + budget_seconds)
+    number = seed or FIRST
+    while not (tally.cut or time.perf_counter() > tally.until or len(tally.failures) >= 5):
+        try_all(number, tally)
+        number += 1
     figure = (
-        f"{programs} programs{', the last not to the end' if tally.cut else ''}: {counts['plan']:,} plans,"
-        f" {counts['order']:,} join orders,"
-        f" {counts['permutation']:,} permutations, {counts['split']:,} splits; {len(tally.failures)} differ"
+        "{programs:,} programs: {plan:,} plans, {order:,} join orders (all that {ordered:,} of them have),"
+        " {permutation:,} permutations, {split:,} splits; {alike:,} gave code that had run;"
+        f" {len(tally.failures)} differ"
     )
-    return Outcome("plans", figure, "0 differences", tuple(tally.failures), (f"{counts['refused']} refused",))
+    details = (f"{tally.counts['refused']} refused", "the last not to the end" if tally.cut else "")
+    return Outcome(
+        "plans", figure, "0 differences", tuple(tally.failures), details,
+        counts=tally.counts, next_seed=number,
+    )  # fmt: skip
 
 
-def try_all(number: int, tally: Tally, orders: int = ORDERS) -> bool:
-    """All plans of one program; false where the compiler refuses it."""
-    made = small(program(number, ("core", "all")[number % 2]))
+def try_all(number: int, tally: Tally) -> None:
+    """All plans of the program of a seed, unless the compiler refuses it."""
+    made = chosen(number)
     if not made.queries:
-        return False
+        return
     sequence = operations(made, OPERATIONS)
     try:
         Execution(made, "filtered", "tags")
     except Refused:
-        return False
+        return
     rng = random.Random(number)
-
-    def planned(chosen: Program, options: dict[str, Any]) -> Callable[[], Execution]:
-        return lambda: Planned(chosen, **options)
-
+    tally.codes.clear()
     for told, options in plans(made):
-        tally.attempt("plan", f"seed {number}, {told}", planned(made, options), sequence)
+        tally.planned("plan", f"seed {number}, {told}", made, sequence, **options)
+    found: list[tuple[str, Orders, str, str]] | None = []
     for mode, strategy in (("filtered", "tags"), ("incremental", "tags"), ("filtered", "first-clause")):
         try:
-            chosen = list(join_orders(made, mode, strategy))
+            orders = join_orders(made, mode, strategy)
         except Exception as error:
-            if not getattr(error, "code", ""):
-                raise
+            refuse_or_raise(error)
             continue
-        for told, choice in chosen[:: max(1, math.ceil(len(chosen) / orders))]:
-            options = {"mode": mode, "strategy": strategy, "orders": choice}
-            tally.attempt("order", f"seed {number}, {told}", planned(made, options), sequence)
+        found = None if orders is None or found is None else found + [(*o, mode, strategy) for o in orders]
+    for told, order, mode, strategy in found or ():
+        options = {"mode": mode, "strategy": strategy, "orders": order}
+        tally.planned("order", f"seed {number}, {told}", made, sequence, **options)
     for _ in range(PERMUTATIONS):
         other = permuted(made, rng)
-        options = {"mode": "filtered", "strategy": "tags"}
-        tally.attempt("permutation", f"seed {number}: {other.text}", planned(other, options), sequence)
+        tally.planned("permutation", f"seed {number}: {other.text}", other, sequence, strategy="tags")
     parts = split(made, rng)
     if parts is not None:
         smaller, whole, condition = parts
@@ -229,6 +261,16 @@ def try_all(number: int, tally: Tally, orders: int = ORDERS) -> bool:
             "split",
             told,
             lambda: Split(smaller, "filtered", "tags", whole, condition),
-            operations(smaller, 60),
+            operations(smaller, OPERATIONS),
         )
-    return True
+    tally.counts["programs"] += not tally.cut
+    tally.counts["ordered"] += bool(found) and not tally.cut
+
+
+def refuse_or_raise(error: Exception) -> None:
+    """Pass over a refusal of the compiler."""
+    try:
+        refuse(error)
+    except Refused:
+        return
+    raise error

@@ -33,7 +33,8 @@ def write(outcome: Outcome, seconds: float, seed: int) -> None:
     """Put a new figure, its totals in it, in place of the old; make the page's table again."""
     figures = read()
     before = figures.get(outcome.gate, {})
-    totals = {"counts": outcome.counts, "most": outcome.most, "next_seed": outcome.next_seed}
+    reached = max(outcome.next_seed, before.get("next_seed", 0))
+    totals = {"counts": outcome.counts, "most": outcome.most, "next_seed": reached}
     kept = {key: value or before.get(key) for key, value in totals.items()}  # also where a run broke off
     figures[outcome.gate] = {
         "figure": outcome.figure,

@@ -71,15 +71,22 @@ def test_what_a_gate_counts_adds_up_over_runs_and_none_repeats_another(runs: lis
     assert "| all | 6 |" in record.PAGE.read_text()
 
 
-def test_a_run_from_a_given_seed_is_shown_and_not_recorded(
+def test_a_run_that_repeats_another_is_shown_and_not_recorded(
     runs: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     command.main(["--only", "names"])
     before = record.read()
-    command.main(["--only", "names", "--seed", "7"])
-    assert runs == [0, 7]
+    command.main(["--only", "names", "--seed", "1"])
+    assert runs == [0, 1]
     assert record.read() == before
     assert "2 programs, at worst 7" in capsys.readouterr().out
+
+
+def test_a_run_from_a_seed_that_none_came_to_is_recorded(runs: list[int]) -> None:
+    for arguments in ((), ("--seed", "90"), ()):
+        command.main(["--only", "names", *arguments])
+    assert runs == [0, 90, 92]
+    assert record.read()["names"]["counts"] == {"programs": 6}
 
 
 def test_a_run_that_breaks_off_leaves_the_totals(runs: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

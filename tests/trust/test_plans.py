@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from incoq import compile_source
 from incoq.planning.find_covers import Problem, find_covers, legal_orders
-from trust.plans import OneByOne, Tally, try_all
+from trust.plans import OneByOne, Tally, chosen, join_orders, try_all
+
+SMALL, LARGE = 700_003, 700_006  # programs whose blocks have few join orders, and many
 
 RUNNING = """
 from incoq import Set, query
@@ -16,10 +18,19 @@ def q(celeb, group):
 
 def test_a_program_answers_the_same_under_every_plan() -> None:
     tally = Tally()
-    assert try_all(700_000, tally, orders=2)
+    try_all(SMALL, tally)
     assert not tally.failures
+    assert tally.counts["programs"] == tally.counts["ordered"] == 1
     assert tally.counts["plan"] >= 17
     assert tally.counts["order"] >= 4
+    assert 0 < tally.counts["alike"] < tally.counts["plan"] + tally.counts["order"]
+
+
+def test_a_query_with_too_many_orders_is_left_to_those_that_have_fewer() -> None:
+    assert join_orders(chosen(LARGE), "filtered", "tags") is None
+    text = chosen(SMALL).text
+    orders = join_orders(chosen(SMALL), "filtered", "tags") or ()
+    assert len({compile_source(text, strategy="tags", orders=order).code for _, order in orders}) > 1
 
 
 def test_a_given_order_is_followed() -> None:
