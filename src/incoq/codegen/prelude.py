@@ -891,7 +891,7 @@ def fits(v: Any) -> bool:
     if cls.__hash__ is unhashable:
         raise TypeError(f"unhashable type: '{'dict' if isinstance(v, dict) else 'list'}'")
     if isinstance(v, tuple):
-        return all(map(fits, v))
+        return all(part.__class__ in FITTING or fits(part) for part in v)
     hash(v)
     if cls.__hash__ is object.__hash__:
         FITTING.add(cls)
