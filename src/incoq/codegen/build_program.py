@@ -97,7 +97,12 @@ def rewrite_module(
             in_place = InPlace(sets=frozenset(support.own_classes.values()))
             if not binds_anywhere(module.tree, CAUGHT_IN_PLACE):
                 in_place = InPlace(
-                    support.guards, support.entries, in_place.sets, support.set_entries, support.bound
+                    support.guards,
+                    support.entries,
+                    in_place.sets,
+                    support.set_entries,
+                    support.bound,
+                    {support.fixed[f]: own["has"] for f, own in support.bound.items()},
                 )
         edits += rewrite_updates(module.source, module.tree, names, skip, replaced, private, in_place)
     except Unsupported as fault:

@@ -127,9 +127,10 @@ class Maintenance:
         self.own_classes: dict[str, str] = {}
         if self.switches:
             self.own_classes = {v: self.supply.fresh(f"Maintained_{v}") for v in self.fixed}
-        # the methods of a plain set, bound: Python calls them faster than `set.add(s, x)` of a subclass
+        # the methods of a plain set, bound: Python calls them faster than `set.add(s, x)` or `x in s` of a
+        # subclass, whose `__contains__` it looks up each time
         self.bound = {
-            v: {method: self.supply.fresh(f"{method}_{v}") for method in ("add", "discard")}
+            v: {method: self.supply.fresh(f"{method}_{v}") for method in ("add", "discard", "has")}
             for v in self.own_classes
         }
 

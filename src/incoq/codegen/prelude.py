@@ -153,7 +153,7 @@ def resume() -> None:
             del LOST[lost]
 
 
-set_add, set_discard, set_pop = set.add, set.discard, set.pop
+set_add, set_discard, set_pop, set_has = set.add, set.discard, set.pop, set.__contains__
 
 
 class Set(set[Any]):

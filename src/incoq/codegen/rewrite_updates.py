@@ -119,6 +119,9 @@ class InPlace:
     sets: Collection[str] = ()  # global sets with methods for an element that is new or there
     set_entries: Mapping[str, Entry] = field(default_factory=dict)  # such a set -> the same of its elements
     plainly: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # and its methods, unmaintained
+    has: Mapping[str, str] = field(
+        default_factory=dict
+    )  # those of `guards` that have a method to be asked by
 
 
 @dataclass(frozen=True)
@@ -526,7 +529,12 @@ class _Rewriter:
         obj = verbatim(self._object(target))
         field_name = self.scopes.attribute(target)
         tags = self.in_place.guards[field_name]
-        tests: list[ast.expr] = [ast.Compare(obj, [ast.In()], [verbatim(tag)]) for tag in tags]
+        tests: list[ast.expr] = [
+            ast.Call(verbatim(self.in_place.has[tag]), [obj], [])
+            if tag in self.in_place.has
+            else ast.Compare(obj, [ast.In()], [verbatim(tag)])
+            for tag in tags
+        ]
         guard = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
         plain = _assignment(ast.Attribute(obj, target.attr, ast.Store()), value)
         asked = ast.Call(verbatim(self.names.is_key), [obj, *map(verbatim, tags)], [])
