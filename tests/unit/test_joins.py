@@ -131,3 +131,26 @@ def main(show):
     show(sorted(found(box, 1, s)), sorted(found(box, 2, s)))
 """
     )
+
+
+def test_a_condition_is_not_evaluated_for_what_only_another_query_demands() -> None:
+    same_both_ways(
+        """
+class Price:
+    def __init__(self, n): self.n = n
+    def __lt__(self, other): return self.n < other.n
+class Item:
+    def __init__(self, low, high): self.low, self.high = low, high
+@query
+def cheap(s): return {x.low for x in s if x.low < x.high}
+@query
+def lows(s): return {x.low.n for x in s}
+def main(show):
+    item = Item(Price(1), Price(2))
+    items = Set([item])
+    show(lows(items))
+    item.low = Price(3)  # which `cheap` would refuse, if it were asked
+    show(lows(items))
+""",
+        ("filtered", "first-clause", "join", "auto"),
+    )

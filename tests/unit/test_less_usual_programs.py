@@ -15,6 +15,18 @@ class User:
 """
 
 PROGRAMS = {
+    "a set stands where a dict is asked for an entry": """
+        @query
+        def entries(m, s): return {(k, m[k]) for k in s if k in m}
+        @query
+        def total(s): return sum(x for x in s)
+        def main(show):
+            s, m = Set([1, 2]), {1: 5}
+            show(total(s), entries(s, s), entries(m, s))
+            s.add(4)
+            m[4] = 1
+            show(total(s), entries(s, s), entries(m, s))
+    """,
     "a global is named like the variable that stands for the elements of a source": """
         element = User(0)
         @query

@@ -809,6 +809,8 @@ def item(m: Any, k: Any) -> Any:
     if isinstance(m, (dict, list)):
         entries(m)
         raise TypeError(f"cannot look into {m.__class__.__name__}")
+    if isinstance(m, set) and not hasattr(m.__class__, "__getitem__"):
+        raise TypeError(f"{m.__class__.__name__} has no entries")  # whatever it holds
     return plain(m)[k]
 
 

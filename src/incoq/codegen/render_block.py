@@ -288,16 +288,24 @@ class _BlockRenderer:
         return quote_expr(asked, K=key, S=structure)
 
     def _looks_up_first(self, index: str, variable: str) -> bool:
-        """Does the block look a variable up in an index, and evaluate no condition before?"""
-        if any(test.names <= self.scope.bound.keys() for test in self.pending):
-            return False
-        return any(
-            step.access is Access.LOOKUP
-            and len(step.key) == 1
-            and self.invariant.clauses[step.clause].args[step.key[0]] == variable
-            and self.invariant.index_for(step.clause, step.key) == index
-            for step in self.block.covers.best.steps
-        )
+        """Does the block look a variable up in an index, and before that read nothing but fields? What else
+        is read may be refused, which only what is demanded should be; so may what a condition looks into."""
+        bound = {*self.scope.bound}
+        for step in self.block.covers.best.steps:
+            if any(test.names <= bound for test in self.pending):
+                return False
+            clause = self.invariant.clauses[step.clause]
+            if (
+                step.access is Access.LOOKUP
+                and len(step.key) == 1
+                and clause.args[step.key[0]] == variable
+                and self.invariant.index_for(step.clause, step.key) == index
+            ):
+                return True
+            if clause.relation.kind is not Kind.FIELD:
+                return False
+            bound.update(clause.args)
+        return False
 
     def _object(self) -> str:
         """The variable of the updated object."""
