@@ -104,3 +104,16 @@ def test_the_status_of_a_store_with_damaged_rejections_is_an_error(made: Pipelin
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(StoreError, match="is damaged"):
         json.dumps(status_of(made.store))
+
+
+@pytest.mark.parametrize("kind", ["log", "snapshots"])
+def test_a_file_that_lost_a_column_is_damaged(tmp_path: Path, kind: str) -> None:
+    made = pipeline(tmp_path, snapshot_every=1 if kind == "snapshots" else 1_000)
+    made.run_batch(lines(WORLD), "world")
+    made.run_batch(lines([("field_loc", "assign", "u2", "NYC")], 100), "move")
+    store = made.store.path.rename(tmp_path / "elsewhere")  # nobody has read from there
+    for path in (store / kind).rglob("*.parquet"):
+        flip(path, b"rel", b"sel")
+    again = Pipeline(Store(store), in_process)
+    with pytest.raises(StoreError, match="is damaged"):
+        again.run_batch(lines([("field_loc", "assign", "u2", "Oslo")], 200), "move")

@@ -22,6 +22,9 @@ from incoq.spark.hosting import DEMAND, Row
 from incoq.spark.store import Entry, StoreError, read_sealed, sealed_text
 
 INDEX = "index.json"
+LOG = pa.schema(
+    [("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string()), ("p", pa.bool_())]
+)
 TRIPLES = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 
 
@@ -120,7 +123,7 @@ def _base(path: Path) -> _Base:
 @lru_cache(maxsize=512)
 def log_of(path: Path) -> Any:
     """The rows of a batch as a table."""
-    return sealed.read_table(path)
+    return sealed.read_table(path, LOG)
 
 
 @lru_cache(maxsize=64)

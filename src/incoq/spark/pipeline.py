@@ -29,11 +29,12 @@ from incoq.spark import sealed
 from incoq.spark.compaction import fold, fold_tasks
 from incoq.spark.deployment import Deployment
 from incoq.spark.events import Batch, Reader, Rejected
-from incoq.spark.lookup import write_index
+from incoq.spark.lookup import LOG, write_index
 from incoq.spark.mapping import RowReader, make_mapping
 from incoq.spark.planner import Estimate
 from incoq.spark.results import net_results, row_key
 from incoq.spark.roads import Applied, Joins, Roads, feed_entry
+from incoq.spark.status import REJECTED
 from incoq.spark.store import Entry, Manifest, Store, StoreError, token, with_total, writing
 from incoq.spark.worker import FEED, Outcome, Task, advance
 
@@ -41,11 +42,6 @@ KEEP_FEED = 100  # batches
 SNAPSHOT_EVERY = 20  # batches
 COMPACT_EVERY = 50  # batches in the log
 Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
-
-LOG = pa.schema(
-    [("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string()), ("p", pa.bool_())]
-)
-REJECTED = pa.schema([("reason", pa.string()), ("line", pa.string()), ("source", pa.string())])
 
 
 @dataclass(frozen=True)

@@ -105,9 +105,7 @@ def _tuples(rows: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _read(store: Store, file: str, query: str | None) -> Any:
-    table = sealed.read_table(store.path / file, FEED.names)
-    with sealed.intact(store.path / file):
-        table = table.select(FEED.names).cast(FEED)
+    table = sealed.read_table(store.path / file, FEED)
     return table if query is None else table.filter(pc.equal(table["query"], query))
 
 

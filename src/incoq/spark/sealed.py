@@ -57,8 +57,8 @@ def open_file(path: Path, ahead: bool = True) -> Any:
     return file
 
 
-def read_table(path: Path, columns: list[str] | None = None) -> Any:
-    """A whole file."""
+def read_table(path: Path, schema: Any) -> Any:
+    """A whole file, of which all columns of a schema are asked for."""
     file = open_file(path, ahead=False)  # small: to wait for a thread takes longer than to read
     with intact(path):
-        return file.read(columns, use_threads=False).replace_schema_metadata(None)
+        return file.read(schema.names, use_threads=False).select(schema.names).cast(schema)

@@ -31,7 +31,7 @@ def write_snapshot(engine: Engine, path: Path) -> None:
 
 def load_snapshot(engine: Engine, path: Path) -> int:
     """Give an engine what another held; how many rows that were."""
-    table = sealed.read_table(path)
+    table = sealed.read_table(path, SNAPSHOT)
     facts: list[Row] = []
     needs: list[tuple[str, str]] = []
     demand: list[tuple[str, str]] = []

@@ -6,8 +6,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from incoq.spark import sealed
 from incoq.spark.store import Store
+
+REJECTED = pa.schema([("reason", pa.string()), ("line", pa.string()), ("source", pa.string())])
 
 
 def status_of(store: Store) -> dict[str, Any]:
@@ -15,9 +19,7 @@ def status_of(store: Store) -> dict[str, Any]:
     manifest, deployment = store.manifest(), store.deployment()
     reasons: Counter[str] = Counter()
     for entry in manifest.rejected:
-        path = store.path / entry.path
-        with sealed.intact(path):
-            reasons.update(sealed.read_table(path, ["reason"])["reason"].to_pylist())
+        reasons.update(sealed.read_table(store.path / entry.path, REJECTED)["reason"].to_pylist())
     totals = {name: round(value, 3) for name, value in manifest.totals.items()}
     return {
         "store": str(store.path),
