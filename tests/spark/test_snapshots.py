@@ -46,3 +46,25 @@ def test_what_released_demand_reached_is_shed(tmp_path: Path) -> None:
     assert not any(worker.ENGINES[str(made.store.path), 0, 1].engine.loaded.values())
     made.run_batch(lines([("demand_nyc_fans", "add", "c1", "g1")], 60), "again")
     assert results(made) == [(["c1", "g1"], "a@b.org")]
+
+
+def test_an_engine_that_shed_something_knows_what_the_one_before_never_had_to_know(tmp_path: Path) -> None:
+    """A group is loaded, and then followed: where its members live was not read. A new engine, to which it is
+    both from the beginning, reads that."""
+    made = pipeline(tmp_path, partitions=1, snapshot_every=4)
+    facts = [
+        ("field_followers", "assign", "c1", "s1"),
+        ("field_followers", "assign", "c2", "s2"),
+        ("field_loc", "assign", "u1", "NYC"),
+        ("field_email", "assign", "u1", "a@b.org"),
+        ("member", "add", "s1", "u1"),
+    ]
+    made.run_batch(lines([*facts, ("demand_nyc_fans", "add", "c2", "s1")]), "a group")
+    made.run_batch(lines([("demand_nyc_fans", "add", "c1", "g1")], 50), "followed")
+    made.run_batch(lines([("demand_nyc_fans", "remove", "c2", "s1")], 60), "no group")
+    assert "u1" not in worker.ENGINES[str(made.store.path), 0, 1].engine.loaded["field_loc"]
+    made.run_batch(lines([("demand_nyc_fans", "add", "c2", "s1")], 70), "a group again, and a snapshot")
+    assert "u1" in worker.ENGINES[str(made.store.path), 0, 1].engine.loaded["field_loc"]
+    made.run_batch(lines([("member", "add", "g1", "u1")], 80), "into the other group")
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
+    assert made.verify() == []

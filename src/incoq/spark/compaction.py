@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,8 +75,11 @@ def _ranges(groups: Iterable[tuple[str, str, str, int]]) -> list[tuple[str, tupl
     return found
 
 
-def fold(task: Fold) -> int:
-    """Write one range anew, or link its file; how many rows were written."""
+def fold(task: Fold) -> list[str]:
+    """Write one range anew, or link its file: the files, within the base, that hold it now.
+
+    What a try that was killed has left is linked already, or has a name that nobody tells.
+    """
     store = Path(task.store)
     target = store / task.target / f"rel={task.relation}"
     target.mkdir(parents=True, exist_ok=True)
@@ -83,13 +87,16 @@ def fold(task: Fold) -> int:
     changed = lookup.changed(task.relation, task.low, task.high)
     if not changed:
         for file in task.files:
-            with sealed.intact(store / task.base.path / file):
-                os.link(store / task.base.path / file, target / Path(file).name)
-        return 0
+            origin = store / task.base.path / file
+            with sealed.intact(origin), suppress(FileExistsError):
+                os.link(origin, target / Path(file).name)
+        return list(task.files)
     rows = sorted(lookup.folded(task.relation, task.files, task.low, task.high), key=lambda row: row[:2])
+    written = []
     for start in range(0, len(rows), _MOST):
         part = rows[start : start + _MOST]
         table = pa.table([list(column) for column in zip(*part, strict=True)], schema=BASE)
         name = target / f"part-{uuid.uuid4().hex[:12]}.parquet"
         sealed.write_table(table, name, name, row_group_size=ROW_GROUP, compression=COMPRESSION)
-    return len(rows)
+        written.append(f"{target.name}/{name.name}")
+    return written

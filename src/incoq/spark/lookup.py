@@ -28,11 +28,12 @@ LOG = pa.schema(
 TRIPLES = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 
 
-def write_index(base: Path) -> int:
-    """Note the bounds of every row group of a new base; the number of its rows."""
+def write_index(base: Path, files: Iterable[str] | None = None) -> int:
+    """Note the bounds of every row group of a new base, of these files or of all; the number of its rows."""
     index: dict[str, list[list[Any]]] = {}
     rows = 0
-    for file in sorted(base.glob("rel=*/part-*.parquet")):
+    parts = base.glob("rel=*/part-*.parquet") if files is None else (base / file for file in files)
+    for file in sorted(parts):
         relation = file.parent.name.removeprefix("rel=")
         with sealed.intact(file):
             metadata = pq.read_metadata(file)

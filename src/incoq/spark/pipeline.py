@@ -254,8 +254,8 @@ class Pipeline:
         path = self.store.place("base", manifest.batch, attempt)
         (self.store.path / path).mkdir()
         tasks = fold_tasks(self.store.path, manifest.base, manifest.log, path)
-        self.run(f"incoq batch {manifest.batch}: compact", fold, tasks)
-        rows = write_index(self.store.path / path)
+        made = self.run(f"incoq batch {manifest.batch}: compact", fold, tasks)
+        rows = write_index(self.store.path / path, [file for files in made for file in files])
         # It has the token of the last batch in it: an engine that has seen that batch has seen this base.
         base = Entry(manifest.batch, path, rows, manifest.log[-1].token)
         return replace(manifest, base=base, log=())

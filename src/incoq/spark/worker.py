@@ -140,7 +140,7 @@ def advance(task: Task) -> Outcome:
     snapshot = ""
     if task.snapshot_to:
         if engine.has_released:
-            engine = hosted.engine = trimmed(engine)
+            engine = hosted.engine = trimmed(engine, Lookup(Path(task.store), task.base, task.log))
         snapshot = f"{task.snapshot_to}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
         write_snapshot(engine, Path(task.store) / snapshot)
     ENGINES[place] = hosted
