@@ -34,7 +34,7 @@ from trust.outcome import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent
 HASH_SEEDS = ("1", "2", "7")
-SAMPLE = 40
+SAMPLE = 20
 FIRST = 100_000  # beyond the seeds of the ordinary tests
 GENERATED = (
     "r_q tag_u tag_v inv_member fil_member fil_inv_member_1 demand_q release_q ask_q keep_q drop_q set_a",
