@@ -104,7 +104,11 @@ class Asking:
         rest = [local(p) for p in query.rest]
         if rest:
             nothing = ast.Tuple([], ast.Load()) if query.aggregate is None else ast.Constant(None)
-            find += quote("A = A.get(P, NOTHING)", P=_tuple(rest), NOTHING=nothing, **holes)
+            find += quote(
+                "try:\n    A = A.get(P, NOTHING)\n"
+                "except TypeError:\n    A = ANSWER_OF(A, P, NAME)\n    if A is None:\n        A = NOTHING",
+                P=_tuple(rest), NOTHING=nothing, **holes,
+            )  # fmt: skip
             if query.aggregate is not None:
                 find += quote("if A is None:\n    A = EMPTY", EMPTY=self.events.empty(query, result), **holes)
         asked = self.events.asked.get(query.name)
