@@ -391,3 +391,23 @@ def test_only_a_set_query_has_a_view() -> None:
                     show(str(error))
         """
     )
+
+
+def test_a_value_without_a_hash_is_asked_for_where_its_parameter_is_not_demanded() -> None:
+    text = """
+class User:
+    def __init__(self, n): self.n = n
+@query(demand=("s",))
+def having(s, k): return {u.n for u in s if u.n == k}
+@query(demand=("s",))
+def total(s, k): return sum(u.n for u in s if u.n == k)
+def main(show):
+    s = Set([User(1), User(2)])
+    for k in (1, [1], {1: 2}):
+        show(having(s, k), total(s, k), len(having.view(s, k)))
+"""
+    same_both_ways(text)
+    program = load(incoq.compile_source("from incoq import Set, query\n" + text).code)
+    for query in (program["having"], program["total"]):
+        with pytest.raises(Exception, match="IQ303"):
+            query(program["Set"](), bytearray(b"1"))

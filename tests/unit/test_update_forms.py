@@ -420,3 +420,19 @@ def main(show):
 """,
         modes=("filtered",),
     )
+
+
+def test_a_view_is_asked_about_what_has_no_hash_as_a_set_is() -> None:
+    program = """
+@query
+def q(s): return {x for x in s}
+def main(show):
+    view = q.view(Set([1]))
+    show(1 in view, 2 in view)
+    for x in ([], {}, bytearray()):
+        try:
+            show(x in view)
+        except TypeError:
+            show("no hash")
+"""
+    same_both_ways(program)

@@ -1217,10 +1217,7 @@ class View(AbstractSet[Any]):
         return Set(it)
 
     def __contains__(self, x: object) -> bool:
-        try:
-            return x in self._ask()
-        except TypeError:
-            return False
+        return x in self._ask()
 
     def __len__(self) -> int:
         return len(self._ask())

@@ -110,7 +110,7 @@ class Asking:
             nothing = ast.Tuple([], ast.Load()) if query.aggregate is None else ast.Constant(None)
             find += quote(
                 "try:\n    A = A.get(P, NOTHING)\n"
-                "except TypeError:\n    A = ANSWER_OF(A, P, NAME) or NOTHING",
+                "except TypeError:\n    A = ANSWER_OF(A, P, NAME)\n    if A is None:\n        A = NOTHING",
                 P=_tuple(rest), NOTHING=nothing, **holes,
             )  # fmt: skip
             if query.aggregate is not None:
