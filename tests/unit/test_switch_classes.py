@@ -6,6 +6,8 @@ import pytest
 from both_ways import compile_in, load, same_both_ways
 
 import incoq
+from incoq.codegen.switch_classes import may_switch_classes
+from incoq.frontend.program import Program, parse_module
 
 PROGRAM = """
 @query
@@ -196,3 +198,12 @@ def main(show):
 """,
         modes=("filtered",),
     )
+
+
+@pytest.mark.parametrize(("text", "switched"), [("base.Bag.add(s, 1)", False), ("s = base.Bag([1])", True)])
+def test_a_module_may_know_the_class_by_the_name_that_another_has_for_it(text: str, switched: bool) -> None:
+    modules = [
+        parse_module("from incoq import Set as Bag", "base.py"),
+        parse_module(f"import base\n{text}", "m.py"),
+    ]
+    assert may_switch_classes(Program(modules)) is switched

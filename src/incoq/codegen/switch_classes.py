@@ -35,8 +35,9 @@ Parents = Mapping[ast.AST, ast.AST]
 
 def may_switch_classes(program: Program) -> bool:
     """Does no text of the program tell a maintained set from another, or keep a method of one?"""
+    # One module may reach the class by the name that another has for it.
+    classes = _set_classes(item for module in program.modules for item in module.incoq_names.items())
     for module in program.modules:
-        classes = _set_classes(module.incoq_names.items())
         nodes = list(ast.walk(module.tree))
         parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
         harmless = {id(n.func) for n in nodes if isinstance(n, ast.Call) and _is_harmless(n)}
