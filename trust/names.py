@@ -342,8 +342,8 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         "answered": ends["answered"], "sampled": len(sample),
     }  # fmt: skip
     figure = (
-        "{identifiers:,} identifiers and {strings:,} strings in {programs:,} programs, of which {answered:,}"
-        f" answer; {{sampled:,}} of them under {1 + len(HASH_SEEDS)} hash seeds and as pages;"
+        "{identifiers:,} identifiers and {strings:,} strings in {programs:,} programs, at least {answered:,}"
+        f" of which answer; {{sampled:,}} of them under {1 + len(HASH_SEEDS)} hash seeds and as pages;"
         f" {len(failures)} faults"
     )
     limit = "0 faults; nothing runs; same bytes; no markup of theirs; no pickle"
