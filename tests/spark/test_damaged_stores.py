@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+import pyarrow as pa
+
+from incoq.spark import sealed
 from incoq.spark.compaction import fold_tasks
 from incoq.spark.lookup import INDEX, Lookup, read_index
 from incoq.spark.pipeline import Pipeline
 from incoq.spark.session import in_process
 from incoq.spark.status import status_of
 from incoq.spark.store import Store, StoreError
+from incoq.spark.worker import FEED
 from tests.spark.pipelines import WORLD, lines, pipeline, results
 
 MAPPING = {"classes": {"User": {"table": "users", "id": "id", "prefix": "u", "fields": {"email": "mail"}}}}
@@ -117,3 +122,22 @@ def test_a_file_that_lost_a_column_is_damaged(tmp_path: Path, kind: str) -> None
     again = Pipeline(Store(store), in_process)
     with pytest.raises(StoreError, match="is damaged"):
         again.run_batch(lines([("field_loc", "assign", "u2", "Oslo")], 200), "move")
+
+
+def test_no_flipped_bit_of_a_file_gives_other_rows(tmp_path: Path) -> None:
+    """Pages have a checksum; what the footer says is told twice."""
+    path = tmp_path / "part-0.parquet"
+    table = pa.table([["q", "q"], ["a", "b"], ["1", "2"], [1, -1]], schema=FEED)
+    sealed.write_table(table, path, path)
+    data = path.read_bytes()
+    ends: Counter[str] = Counter()
+    for at in range(len(data)):
+        changed = bytearray(data)
+        changed[at] ^= 1 << (at * 5 + 2) % 8
+        path.write_bytes(bytes(changed))
+        try:
+            ends["same" if sealed.read_table(path, FEED) == table else "other"] += 1
+        except StoreError:
+            ends["error"] += 1
+    assert ends["other"] == 0
+    assert ends["error"] > ends["same"]

@@ -102,7 +102,7 @@ class _Base:
         file = self.file(name)
         with sealed.intact(self.path / name):
             found = file.read_row_groups(groups, columns, use_threads=False)
-            return found.select(columns).replace_schema_metadata(None)
+            return found.select(columns).cast(pa.schema([TRIPLES.field(column) for column in columns]))
 
     def whole(self, name: str) -> Any:
         """All rows of a file."""

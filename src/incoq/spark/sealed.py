@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from incoq.spark.store import Missing, StoreError
 
-_NAME = b"incoq.file"
+_NAME, _ROWS = b"incoq.file", b"incoq.rows"
 _OPTIONS = {"compression": "zstd", "write_page_checksum": True}
 
 
@@ -28,7 +28,8 @@ def _name_of(path: Path) -> bytes:
 
 def write_table(table: Any, place: Path, named: Path, **options: Any) -> None:
     """Write a table to a place for the file that it will be."""
-    pq.write_table(table.replace_schema_metadata({_NAME: _name_of(named)}), place, **{**_OPTIONS, **options})
+    told = {_NAME: _name_of(named), _ROWS: _counted(table)}
+    pq.write_table(table.replace_schema_metadata(told), place, **{**_OPTIONS, **options})
 
 
 def writer(schema: Any, place: Path, named: Path, **options: Any) -> Any:
@@ -51,7 +52,11 @@ def open_file(path: Path, ahead: bool = True) -> Any:
     """A file to read row groups from, each inside `intact`; `ahead` has threads fetch what is read next."""
     with intact(path):
         file = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=ahead)
-        told = (file.schema_arrow.metadata or {}).get(_NAME)
+        metadata = file.schema_arrow.metadata or {}
+        told, rows = metadata.get(_NAME), metadata.get(_ROWS)
+        groups = sum(file.metadata.row_group(n).num_rows for n in range(file.num_row_groups))
+    if rows is not None and rows.partition(b" ")[0] != str(groups).encode():
+        raise StoreError(f"{path} is damaged: it was written with other rows")
     if told is not None and told != _name_of(path):
         raise StoreError(f"{path} is damaged: it holds what was written as {told.decode(errors='replace')}")
     return file
@@ -61,4 +66,13 @@ def read_table(path: Path, schema: Any) -> Any:
     """A whole file, of which all columns of a schema are asked for."""
     file = open_file(path, ahead=False)  # small: to wait for a thread takes longer than to read
     with intact(path):
-        return file.read(schema.names, use_threads=False).select(schema.names).cast(schema)
+        table = file.read(schema.names, use_threads=False).select(schema.names).cast(schema)
+        told = (file.schema_arrow.metadata or {}).get(_ROWS)
+    if told is not None and told != _counted(table):  # the footer has no checksum
+        raise StoreError(f"{path} is damaged: it was written with other rows")
+    return table
+
+
+def _counted(table: Any) -> bytes:
+    """How many rows a table has, and how many values are null."""
+    return f"{len(table)} {sum(column.null_count for column in table.columns)}".encode()
