@@ -73,8 +73,9 @@ def noted(files: Sequence[Path]) -> tuple[Outcome, float, int]:
             setattr(tally, name, getattr(tally, name) + found[name])
     last = of_soak[-1]
     soak = spark_soak.Soak(
-        last["batches"], last["minutes"], tuple(last["latency"]), tuple(last["memory"]), last["wrong"]
-    )
+        last["batches"], last["minutes"], tuple(last["latency"]), tuple(last["memory"]), last["wrong"],
+        tuple(last.get("cpu", (0.0, 0.0, 0.0))),
+    )  # fmt: skip
     lost = [found["wrong"] for found in kills if found["wrong"]]
     faults = of_disk[-1]["faults"] if of_disk else []
     disks = DISKS if of_disk else "no disk tried"

@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from incoq.spark.deployment import deploy_source
@@ -60,6 +61,7 @@ class Soak:
     latency: tuple[float, float, float]  # seconds of a batch, the median of each part
     memory: tuple[float, float, float]  # megabytes of all processes
     wrong: str = ""
+    cpu: tuple[float, float, float] = (0.0, 0.0, 0.0)  # seconds of a batch, of all processes
 
     @property
     def slower(self) -> float:
@@ -77,8 +79,10 @@ class Soak:
         latency = ", ".join(f"{v:.2f}" for v in self.latency)
         memory = ", ".join(f"{v:,.0f}" for v in self.memory)
         return (
-            f"{self.batches:,} batches in {self.minutes:.0f} minutes; a batch took {latency} s, all "
-            f"processes held {memory} MB" + (f"; {self.wrong}" if self.wrong else "")
+            f"{self.batches:,} batches in {self.minutes:.0f} minutes; a batch took {latency} s"
+            + (f" ({', '.join(f'{v:.2f}' for v in self.cpu)} of CPU)" if any(self.cpu) else "")
+            + f", all processes held {memory} MB"
+            + (f"; {self.wrong}" if self.wrong else "")
         )
 
 
@@ -144,7 +148,7 @@ def soak(minutes: float, master: str, seed: int = 1) -> Soak:
         with log.open("wb") as output:
             running = subprocess.Popen(command, stdout=output, stderr=output)
         try:
-            held, begun = _watched(running, store, changes, made, 60 * minutes)
+            held, spent, begun = _watched(running, store, changes, made, 60 * minutes)
         finally:
             running.terminate()
             running.wait()
@@ -155,18 +159,21 @@ def soak(minutes: float, master: str, seed: int = 1) -> Soak:
         return Soak(
             len(told), minutes, _parts(told), _parts(held),
             f"{len(wrong)} rows of the results are wrong: {wrong[:3]}" if wrong else "",
+            _each(spent),
         )  # fmt: skip
 
 
 def _watched(
     running: subprocess.Popen[bytes], store: Store, changes: Path, made: Changes, seconds: float
-) -> tuple[list[float], bool]:
-    """Feed it for a time: what its processes held, every second; did it end by itself?"""
+) -> tuple[list[float], list[tuple[int, float]], bool]:
+    """Feed it for a time: what its processes held, every second, and after which batch how much CPU they had
+    spent; did it end by itself?"""
     held: list[float] = []
+    spent: list[tuple[int, float]] = []
     files, start, first = 0, time.monotonic(), store.manifest().batch
     while time.monotonic() - start < seconds:
         if running.poll() is not None:
-            return held, True
+            return held, spent, True
         batch = store.manifest().batch
         while files < batch - first + 3:
             files += 1
@@ -174,9 +181,11 @@ def _watched(
             fresh.write_text("\n".join(made.batch()))
             fresh.rename(changes / f"{files:08d}.jsonl")
         if batch > first and time.monotonic() - start > len(held):
-            held.append(sum(process.resident for process in descended([running.pid])) / 1e6)
+            own = descended([running.pid])
+            held.append(sum(process.resident for process in own) / 1e6)
+            spent.append((batch, sum(process.cpu for process in own)))
         time.sleep(0.05)
-    return held, False
+    return held, spent, False
 
 
 def _parts(found: list[float]) -> tuple[float, float, float]:
@@ -184,6 +193,18 @@ def _parts(found: list[float]) -> tuple[float, float, float]:
     counted = found[len(found) // 5 :]
     third = len(counted) // 3
     first, second, last = (statistics.median(counted[n * third : (n + 1) * third]) for n in range(3))
+    return first, second, last
+
+
+def _each(spent: list[tuple[int, float]]) -> tuple[float, float, float]:
+    """Seconds of CPU for a batch in the same three parts: on a machine with other work, what it is slower by
+    itself."""
+    counted = spent[len(spent) // 5 :]
+    third = len(counted) // 3
+    ends = [counted[n * third] for n in range(3)] + [counted[-1]]
+    first, second, last = (
+        (after[1] - before[1]) / max(1, after[0] - before[0]) for before, after in pairwise(ends)
+    )
     return first, second, last
 
 
