@@ -7,22 +7,21 @@ until it or the phases change, so that a run goes on with the files that are lef
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
+from trust import file_by_file
 from trust.measured import TESTS
 from trust.outcome import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".trust"
 PARTS = PLACE / "parts"
-LEDGER, DATA = PARTS / "parts.json", PLACE / "coverage.db"
+DATA = PLACE / "coverage.db"
 SEEN, REPORT = PLACE / "tests.json", PLACE / "branches.json"
 PHASES = ("frontend", "relational", "planning", "invariants", "codegen")
 SUITES = (
@@ -71,24 +70,10 @@ def phase_of(path: str) -> str:
 def measure(budget_seconds: float) -> list[str]:
     """Run the files of tests that are not measured yet and make the report; those that are left for want of
     time."""
-    start = time.perf_counter()
-    PARTS.mkdir(parents=True, exist_ok=True)
-    known: dict[str, dict[str, str]] = json.loads(LEDGER.read_text()) if LEDGER.exists() else {}
     phases = b"".join(p.read_bytes() for phase in PHASES for p in sorted(source(phase).glob("*.py")))
     files = [p for suite in SUITES for p in sorted(ROOT.glob(suite)) if p.name not in LEFT_OUT]
-    current: dict[str, dict[str, str]] = {}
-    left: list[str] = []
-    for path in files:
-        name = str(path.relative_to(ROOT))
-        key = hashlib.sha256(phases + path.read_bytes()).hexdigest()
-        if known.get(name, {}).get("key") == key:
-            current[name] = known[name]
-        elif time.perf_counter() - start < budget_seconds:
-            current[name] = {"key": key, "data": measure_file(path)}
-            LEDGER.write_text(json.dumps({**known, **current}, indent=1))
-        else:
-            left.append(name)
-    combine(sorted({part["data"] for part in current.values()}), set(current))
+    parts, left = file_by_file.measured(PARTS, files, phases, measure_file, budget_seconds)
+    combine(sorted(set(parts.values())), set(parts))
     return left
 
 

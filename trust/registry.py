@@ -33,6 +33,7 @@ GATES = (
     Gate("exceptions", "an exception before any statement leaves every invariant true", 2),
     Gate("threads", "eight threads that share a lock", 0.5),
     Gate("memory", "demand that comes and goes leaves nothing behind", 1),
+    Gate("leaks", "each test of the suite, again and again in one process", 2),
     Gate("packages", "popular packages compiled with `--all` pass their own tests", 3),
     Gate("size", "large programs end in an answer or a coded refusal", 2),
     Gate("names", "fuzzed identifiers and strings, a canary, hash seeds", 2),
