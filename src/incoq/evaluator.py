@@ -25,7 +25,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from incoq.errors import IncoqRuntimeError
 from incoq.objects import Set, View
@@ -37,7 +36,7 @@ Comprehension = ast.SetComp | ast.ListComp | ast.GeneratorExp | ast.DictComp
 
 Node = TypeVar("Node", bound=ast.AST)
 
-_cache: WeakKeyDictionary[FunctionType, Callable[..., Any]] = WeakKeyDictionary()
+_EVALUATOR = "__incoq_evaluator__"  # kept by the function: it refers to what refers to the function
 
 
 def evaluate(query_function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -45,9 +44,10 @@ def evaluate(query_function: Any, *args: Any, **kwargs: Any) -> Any:
     function = getattr(query_function, "__wrapped__", query_function)
     while isinstance(function, MethodType):
         args, function = (function.__self__, *args), function.__func__
-    if function not in _cache:
-        _cache[function] = compile_function(function)
-    return _cache[function](*args, **kwargs)
+    kept = vars(function).get(_EVALUATOR)
+    if kept is None or kept[0] is not function:  # `functools.wraps` hands on what a function keeps
+        kept = vars(function)[_EVALUATOR] = (function, compile_function(function))
+    return kept[1](*args, **kwargs)
 
 
 def compile_function(function: FunctionType, demand: Sequence[str] | None = None) -> Callable[..., Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import collections
+import gc
 import heapq
 import statistics
 import traceback
+import weakref
 from itertools import permutations
 from types import SimpleNamespace as Obj
 from typing import Any
@@ -698,3 +700,13 @@ def test_a_class_whose_name_is_all_underscores_mangles_no_names() -> None:
             return {x for x in self.s if x > __least}
 
     assert _().large(1) == {2}
+
+
+def test_a_query_that_was_evaluated_is_freed_with_its_program() -> None:
+    program: dict[str, Any] = {"__name__": "program"}
+    exec("def q(s):\n    return {x for x in s if x > 1}\n", program)
+    assert evaluate(program["q"], [1, 2]) == {2}
+    reference = weakref.ref(program["q"])
+    del program
+    gc.collect()
+    assert reference() is None
