@@ -16,8 +16,10 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+import click.utils
 import pytest
 from _pytest.runner import runtestprotocol
+from click._compat import get_text_stderr, get_text_stdout
 
 NOTED = "INCOQ_TRUST_BLOCKS"  # the file that is told of what tests leave, as an environment variable
 TIMES, DOUBTED = 2, 8  # that are counted, after two that fill caches; more of them where each left something
@@ -70,5 +72,6 @@ class Repeats:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to count."""
+    """Begin to count; click, which would keep every stream that a test has it write to, is made not to."""
+    vars(click.utils).update(_default_text_stdout=get_text_stdout, _default_text_stderr=get_text_stderr)
     config.pluginmanager.register(Repeats(Path(os.environ[NOTED])))
