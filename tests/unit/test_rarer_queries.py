@@ -407,3 +407,36 @@ def test_several_values_of_one_question_are_a_query(returned: str) -> None:
                 show(str(error))
         """
     )
+
+
+@pytest.mark.parametrize("pick", ["min", "max"])
+def test_values_without_an_order_raise_as_in_python_until_one_kind_is_left(pick: str) -> None:
+    same_both_ways(
+        f"""
+        @query
+        def picked(s): return {pick}(x.v for x in s)
+
+        class Thing:
+            def __init__(self, v): self.v = v
+
+        def main(show):
+            things = [Thing(v) for v in (3, 1, "b", 2, None)]
+            s = Set()
+            def asked():
+                try:
+                    show(picked(s))
+                except (TypeError, ValueError) as error:
+                    show(type(error).__name__)
+            asked()
+            for thing in things:
+                s.add(thing)
+                asked()
+            for thing in (things[2], things[4], things[0]):
+                s.discard(thing)
+                asked()
+            things[1].v = "a"
+            asked()
+            things[3].v = "b"
+            asked()
+        """
+    )

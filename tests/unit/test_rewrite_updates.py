@@ -288,6 +288,7 @@ BEHAVIOUR = {
     "keywords taken apart": "x = dict(**{'a': 1}); y = [*[1], *{2}]; print(*[], end='')",
     "a display right after a word": "k = lambda:[1]\nx = 1 if 0 else[2]\ny = not[]\nz = 3 in[3]",
     "a name shadowed in a function": "def k(set, list=tuple): return set((1,)), list((2,))\nx = k(frozenset)",
+    "a name shadowed in a comprehension": "x = [set((1,)) for set in (frozenset, tuple)]",
     "a name shadowed by a method": "class K:\n    def set(self, a=set()): return set((1,)) | a\nx = K().set()",
 }
 

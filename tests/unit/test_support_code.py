@@ -9,6 +9,7 @@ import pytest
 from both_ways import load, same_both_ways, source
 
 import incoq
+from incoq.codegen.aggregates import Min
 from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.find_unreached import find_unreached
 from incoq.codegen.name_scopes import Scopes
@@ -296,3 +297,32 @@ def test_an_operator_that_does_more_than_read_may_update_in_the_midst_of_mainten
 )
 def test_an_operator_acts_however_it_is_defined_and_whatever_it_calls(text: str, acts: bool) -> None:
     assert may_reenter(Program([parse_module(text, "m")])) is acts
+
+
+class Part:
+    """Comparable with those of its own kind, and with any of kind 0."""
+
+    def __init__(self, kind: int, n: int) -> None:
+        self.kind, self.n = kind, n
+
+    def __lt__(self, other: Part) -> bool:
+        if self.kind != other.kind and 0 not in (self.kind, other.kind):
+            raise TypeError("no order")
+        return self.n < other.n
+
+
+def test_a_heap_that_cannot_be_made_again_is_not_used() -> None:
+    least = Min()
+    common = [Part(0, n) for n in range(50)]
+    first, second, third = Part(1, 100), Part(2, 90), Part(1, 110)
+    for part in (*common, first, second):
+        least.add(part)
+    assert least.value() is common[0]
+    for part in common:
+        least.remove(part)
+    least.add(third)  # far more has left than is there: the heap is made again, of what has no order
+    assert len(least.heap) == 3
+    with pytest.raises(TypeError, match="no order"):
+        least.value()
+    least.remove(second)
+    assert least.value() is first

@@ -131,9 +131,6 @@ def _children(node: ast.AST, scope: Scope) -> list[tuple[ast.AST, Scope]]:
             return [(child, inner if child in own else scope) for child in ast.iter_child_nodes(node)]
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             inner = Scope("comprehension", scope, scope.class_name, outside=node.generators[0].iter)
-            for target in (found for part in node.generators for found in ast.walk(part.target)):
-                if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store):
-                    inner.bind(target.id, (0, 0))
             return [(child, inner) for child in ast.iter_child_nodes(node)]
         case ast.comprehension() if scope.parent is not None:
             return [
