@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Env = dict[str, Any]
 
-_ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None), type})
+_ATOMS = frozenset({int, float, bool, complex, type(None), type})
 
 
 class _Unused:
@@ -123,6 +123,8 @@ class Values:
                 continue
             seen[id(value)] = value
             if self.is_source(value):
+                pending.extend(value)
+            if isinstance(value, str | bytes) and len(value) > 1:  # one letter is its own part
                 pending.extend(value)
             if isinstance(value, self.dict_class):
                 pending.extend(value.values())  # type: ignore[attr-defined]

@@ -572,3 +572,42 @@ def test_parts_of_values_are_found_by_what_they_are_equal_to(storing: str) -> No
         all_of_it()
     """
     same_both_ways(program, header=HEADER + storing)
+
+
+def test_parts_of_texts_are_found_by_what_they_are_equal_to() -> None:
+    program = """
+    class Word:
+        def __init__(self, text): self.text = text
+
+    @query
+    def starting(s, start): return {w.text for w in s if w.text[0] == start}
+
+    @query
+    def ending(s, end): return {w.text for w in s if w.text[-1][0] == end}
+
+    @query
+    def count(l, start): return sum(1 for w in l if w[0] == start)
+
+    @query
+    def column(o, letter): return {k for k, v in o.cells.items() if k[0] == letter}
+
+    @query
+    def being(p, s): return {w.text for w in s if w.text == p[0]}
+
+    def main(show):
+        words = [Word(x) for x in ("ab", "cd", "", b"xy", ("a", "q"), 5)]
+        s, l, o = Set(words), ["ab", "ac"], Word("")
+        o.cells = {"A1": 1}
+
+        def all_of_it():
+            show(starting(s, "a"), starting(s, 120), ending(s, "b"), ending(s, "q"), count(l, "a"))
+            show(column(o, "A"), being(("cd",), s), being("x", s))
+
+        all_of_it()
+        words[1].text = "ax"; o.cells["A2"] = 2; all_of_it()
+        words[0].text = "ba"; l += ["aa", "ab"]; o.cells = {"A3": 1, ("A", 1): 2}; all_of_it()
+        s.discard(words[1]); del l[0]; all_of_it()
+        words[2].text = "cd"; words[3].text = "x"; o.cells = {}; all_of_it()
+        words[5].text = "b"; words[4].text = None; all_of_it()
+    """
+    same_both_ways(program)
