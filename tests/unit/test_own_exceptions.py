@@ -333,13 +333,19 @@ def test_an_expression_without_a_value_raises_what_keeps_it_from_having_one(opti
     @query{options}
     def entry(m, k, s): return m[k].v + max(x.v for x in s)
 
+    @query{options}
+    def part(o): return (o.ok, o.t[0])
+
+    @query{options}
+    def written(m): return m["k"] + 1
+
     def main(show):
         s, t, a, b, m = Set(), Set(), X(1), X(0), dict()
 
         def ask():
             for asked, args in (
                 (mean, (s, t)), (of_all, ()), (better, (s, t)), (offset, (a, s)), (ratio, (a, b)),
-                (entry, (m, 1, s)),
+                (entry, (m, 1, s)), (part, (a,)), (written, (m,)),
             ):
                 try:
                     show(asked(*args))
@@ -354,7 +360,11 @@ def test_an_expression_without_a_value_raises_what_keeps_it_from_having_one(opti
         ask()
         t.add(b)
         m[1] = b
+        a.ok, a.t, m["k"] = 1, (), "k"
         ask()
+        a.t, m["k"] = "t", 1
+        ask()
+        a.t = ""
         del a.a
         b.v = "b"
         S.add(b)
