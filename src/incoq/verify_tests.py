@@ -70,8 +70,10 @@ class Values:
 
     def equal(self, left: Any, right: Any) -> bool:
         """`==` in a condition: as Python's, sets by identity; so NaN is not equal to itself."""
-        if isinstance(left, set) and isinstance(right, set):
-            return left is right
+        if isinstance(left, set | frozenset) and isinstance(right, set | frozenset):
+            return left is right or (
+                left == right and not isinstance(left, set) and not isinstance(right, set)
+            )
         if isinstance(left, tuple) and isinstance(right, tuple):
             return len(left) == len(right) and all(map(self.same, left, right))
         return bool(left == right)

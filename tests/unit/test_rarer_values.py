@@ -611,3 +611,38 @@ def test_parts_of_texts_are_found_by_what_they_are_equal_to() -> None:
         words[5].text = "b"; words[4].text = None; all_of_it()
     """
     same_both_ways(program)
+
+
+def test_a_set_equals_no_frozenset_whatever_it_comes_to_hold() -> None:
+    program = """
+    class Team:
+        def __init__(self, members): self.members = members
+
+    @query
+    def same(a, b): return a.members == b.members
+
+    @query
+    def other(a, members): return (a.members, 1) != (members, 1)
+
+    @query
+    def pairs(s): return {(a, b) for a in s for b in s if a is not b if a.members == b.members}
+
+    @query
+    def listed(a, b): return a.members in (b.members, 3)
+
+    def main(show):
+        a, b, c = Team({1}), Team(frozenset({1})), Team(frozenset([1]))
+
+        def all_of_it():
+            show(same(a, b), same(b, a), same(b, c), other(a, c.members), other(b, c.members))
+            show(len(pairs(Set([a, b, c]))), listed(a, b), listed(b, a), listed(b, c))
+
+        all_of_it()
+        a.members.add(2)
+        all_of_it()
+        b.members = frozenset([1, 2])
+        all_of_it()
+        c.members = a.members
+        all_of_it()
+    """
+    same_both_ways(program)

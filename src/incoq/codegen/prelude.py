@@ -972,8 +972,8 @@ COMPARED = {int, float, str, bytes, bool}
 def equal(a: Any, b: Any) -> bool:
     """`==` inside a query: Python's own, but sets by identity, in tuples too. Two lists, or dicts, are equal
     by their content, which may change."""
-    if isinstance(a, set) and isinstance(b, set):
-        return a is b
+    if isinstance(a, (set, frozenset)) and isinstance(b, (set, frozenset)):
+        return a is b or (not (isinstance(a, set) or isinstance(b, set)) and a == b)
     if a is not b and isinstance(a, (list, dict)) and isinstance(b, (list, dict)):
         plain(a)
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -990,6 +990,8 @@ def unequal(a: Any, b: Any) -> bool:
 
 def usual_equal(a: Any, b: Any) -> bool:
     """`==` in an unmarked query, as Python has it; of two containers it raises: their content may change."""
+    if isinstance(a, frozenset):
+        a, b = b, a
     if a is not b and isinstance(a, (set, list, dict)) and isinstance(b, (set, list, dict, frozenset)):
         raise TypeError("cannot keep what compares containers")
     if isinstance(a, tuple) and isinstance(b, tuple):
