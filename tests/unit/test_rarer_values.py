@@ -646,3 +646,36 @@ def test_a_set_equals_no_frozenset_whatever_it_comes_to_hold() -> None:
         all_of_it()
     """
     same_both_ways(program)
+
+
+def test_classes_are_asked_about_by_unions() -> None:
+    program = """
+    from abc import ABC
+
+    class Kind: pass
+
+    class Abstract(ABC): pass
+
+    class Holder:
+        def __init__(self, value): self.value = value
+
+    @query
+    def optional(s): return {h.value for h in s if isinstance(h.value, str | int | None)}
+
+    @query
+    def own(s): return len({h for h in s if isinstance(h.value, Abstract | Kind)})
+
+    @query
+    def either(s): return len({h for h in s if isinstance(h.value, (Abstract, int | str))})
+
+    def main(show):
+        held = [Holder(v) for v in (1, "a", Kind(), None, Abstract(), 2.5)]
+        s = Set(held)
+        show(optional(s), own(s), either(s))
+        held[0].value, held[3].value = Kind(), Abstract()
+        show(optional(s), own(s), either(s))
+        held[4].value = True
+        del held[1].value
+        show(optional(s), own(s), either(s))
+    """
+    same_both_ways(program)

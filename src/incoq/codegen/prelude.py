@@ -1064,7 +1064,7 @@ OPERATORS = [
     "__round__",
     "__bytes__",
 ]
-PLAIN = {int, float, str, bytes, bool, complex, type(None), range}
+PLAIN = {int, float, str, bytes, bool, complex, type(None), range, type(int | str)}
 
 
 def plain(v: Any) -> Any:
@@ -1079,7 +1079,7 @@ def plain(v: Any) -> Any:
     if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
         return unmoved(v)
     if not issubclass(cls, (set, list, dict)) and not any(
-        base is not object and any(operator in base.__dict__ for operator in OPERATORS)
+        base not in (object, type) and any(operator in base.__dict__ for operator in OPERATORS)
         for base in cls.__mro__
     ):
         PLAIN.add(cls)  # nothing to look into: Python's own error, or its own text, is the answer
