@@ -260,19 +260,19 @@ class Set(set[Any]):
 
     def __or__(self, other: Any, /) -> Any:
         result = set.__or__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __and__(self, other: Any, /) -> Any:
         result = set.__and__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __sub__(self, other: Any, /) -> Any:
         result = set.__sub__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __xor__(self, other: Any, /) -> Any:
         result = set.__xor__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __ror__(self, other: Any, /) -> Any:
         result: Any = set.__ror__(self, other)  # type: ignore[call-arg]
@@ -315,9 +315,13 @@ def has_room(frames: int = 20) -> None:
         has_room(frames - 1)
 
 
-def derived(s: Set, elements: Any) -> Set:
-    """A set made of another: not of a class of the program, as what Python makes of such sets is not."""
-    return (PlainSet if isinstance(s, PlainSet) else Set)(elements)
+def derived(s: Set, elements: Any, other: Any = None) -> Set:
+    """A set made of another: not of a class of the program, as what Python makes of such sets is not. Of a
+    plain set and a `Set` it is a `Set`, which Python asks first, as its class is derived."""
+    plain = isinstance(s, PlainSet)
+    if s.__class__ is PlainSet and isinstance(other, Set) and not isinstance(other, PlainSet):
+        plain = False
+    return (PlainSet if plain else Set)(elements)
 
 
 dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.popitem
