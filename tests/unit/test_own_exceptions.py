@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from both_ways import same_both_ways
+from both_ways import MODES, run_compiled, same_both_ways, source
 
 PROGRAM = """
 from incoq import Set, lru, query
@@ -374,3 +374,27 @@ def test_an_expression_without_a_value_raises_what_keeps_it_from_having_one(opti
         ask()
     """
     same_both_ways(program)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_name_that_is_bound_after_the_first_question_is_seen_by_the_next(mode: str) -> None:
+    """Uncompiled, the first question is refused."""
+    text = source("""
+    class X:
+        def __init__(self, v): self.v = v
+
+    @query
+    def floors(s): return {math.floor(x.v) for x in s}
+
+    a = X(1.5)
+    s = Set([a])
+    early = floors(s)
+    import math
+
+    def main(show):
+        show(early, floors(s))
+        a.v = 2.5
+        show(floors(s))
+    """)
+    empty, one, two = (("set", frozenset(x)) for x in ((), [("int", "1")], [("int", "2")]))
+    assert run_compiled(text, mode) == [(empty, one), (two,)]

@@ -46,13 +46,13 @@ class Missing:
 MISSING = Missing()
 
 # What an expression raises where its values do not fit, and raises again whenever it is evaluated.
+# A name that is not bound yet may be later.
 SKIPPED = (
     TypeError,
     ValueError,
     LookupError,
     ArithmeticError,
     AttributeError,
-    NameError,
     AssertionError,
     NotImplementedError,
 )
