@@ -199,15 +199,18 @@ class _Bag:
         self.elements = elements
 
     def __contains__(self, element: Any) -> bool:
-        if isinstance(element, set | tuple):
+        if isinstance(element, set | frozenset | tuple):
             return any(_same(element, other) for other in self.elements)
         return element in self.elements
 
 
+_SETS = (set, frozenset)
+
+
 def _alike(left: Any, right: Any) -> bool:
     """Of two values that Python holds equal: are they so in a query, where sets are equal by identity?"""
-    if isinstance(left, set) and isinstance(right, set):
-        return left is right
+    if isinstance(left, set) or isinstance(right, set):
+        return left is right or not (isinstance(left, _SETS) and isinstance(right, _SETS))
     if isinstance(left, tuple) and isinstance(right, tuple):
         return all(map(_alike, left, right))
     return True

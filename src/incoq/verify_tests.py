@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Env = dict[str, Any]
 
-_ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None), type})
+_ATOMS = frozenset({int, float, bool, complex, type(None), type})
 
 
 class _Unused:
@@ -70,8 +70,10 @@ class Values:
 
     def equal(self, left: Any, right: Any) -> bool:
         """`==` in a condition: as Python's, sets by identity; so NaN is not equal to itself."""
-        if isinstance(left, set) and isinstance(right, set):
-            return left is right
+        if isinstance(left, set | frozenset) and isinstance(right, set | frozenset):
+            return left is right or (
+                left == right and not isinstance(left, set) and not isinstance(right, set)
+            )
         if isinstance(left, tuple) and isinstance(right, tuple):
             return len(left) == len(right) and all(map(self.same, left, right))
         return bool(left == right)
@@ -123,6 +125,8 @@ class Values:
                 continue
             seen[id(value)] = value
             if self.is_source(value):
+                pending.extend(value)
+            if isinstance(value, str | bytes) and len(value) > 1:  # one letter is its own part
                 pending.extend(value)
             if isinstance(value, self.dict_class):
                 pending.extend(value.values())  # type: ignore[attr-defined]

@@ -331,6 +331,26 @@ class A:
     assert refused.value.code == "IQ205"
 
 
+def test_numbers_with_fields_are_refused_with_a_way_out_that_leads_out() -> None:
+    text = """
+from incoq import Set, query
+
+class Priced(int):
+    def __init__(self, value):
+        self.price = 3
+
+    def __hash__(self):
+        return 1
+
+@query
+def q(s):
+    return {x.price for x in s}
+"""
+    with pytest.raises(CompileError, match=r"derive the class from no `int`: hold the value in a field"):
+        compile_source(text)
+    compile_source(text.replace("(int)", "").replace("= 3", "= 3\n        self.value = value"))
+
+
 def test_what_looks_at_a_class_follows_all_that_its_last_statement_becomes() -> None:
     same_both_ways(
         """

@@ -124,6 +124,28 @@ def main(show):
 """)
 
 
+def test_what_is_made_of_a_plain_set_and_a_set_shows_as_a_set() -> None:
+    same_both_ways("""
+class Named(Set):
+    pass
+
+class Mine(set):
+    pass
+
+@query
+def large(s):
+    return {x for x in s if x > 1}
+
+def main(show):
+    s, n, m, p = Set([2]), Named([2]), Mine([2]), {1}
+    for other in (s, n, large(s), {2}, frozenset([2])):
+        show(*map(repr, (p | other, p & other, p - other, p ^ other, other | p, m | other, p.union(other))))
+        made = p | other
+        made.add(9)
+        show(repr(large(made)), isinstance(made, Set if isinstance(other, Set) else set))
+""")
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("base", "own"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from both_ways import same_both_ways
+from both_ways import MODES, run_compiled, same_both_ways, source
 
 PROGRAM = """
 from incoq import Set, lru, query
@@ -333,13 +333,19 @@ def test_an_expression_without_a_value_raises_what_keeps_it_from_having_one(opti
     @query{options}
     def entry(m, k, s): return m[k].v + max(x.v for x in s)
 
+    @query{options}
+    def part(o): return (o.ok, o.t[0])
+
+    @query{options}
+    def written(m): return m["k"] + 1
+
     def main(show):
         s, t, a, b, m = Set(), Set(), X(1), X(0), dict()
 
         def ask():
             for asked, args in (
                 (mean, (s, t)), (of_all, ()), (better, (s, t)), (offset, (a, s)), (ratio, (a, b)),
-                (entry, (m, 1, s)),
+                (entry, (m, 1, s)), (part, (a,)), (written, (m,)),
             ):
                 try:
                     show(asked(*args))
@@ -354,7 +360,11 @@ def test_an_expression_without_a_value_raises_what_keeps_it_from_having_one(opti
         ask()
         t.add(b)
         m[1] = b
+        a.ok, a.t, m["k"] = 1, (), "k"
         ask()
+        a.t, m["k"] = "t", 1
+        ask()
+        a.t = ""
         del a.a
         b.v = "b"
         S.add(b)
@@ -364,3 +374,27 @@ def test_an_expression_without_a_value_raises_what_keeps_it_from_having_one(opti
         ask()
     """
     same_both_ways(program)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_name_that_is_bound_after_the_first_question_is_seen_by_the_next(mode: str) -> None:
+    """Uncompiled, the first question is refused."""
+    text = source("""
+    class X:
+        def __init__(self, v): self.v = v
+
+    @query
+    def floors(s): return {math.floor(x.v) for x in s}
+
+    a = X(1.5)
+    s = Set([a])
+    early = floors(s)
+    import math
+
+    def main(show):
+        show(early, floors(s))
+        a.v = 2.5
+        show(floors(s))
+    """)
+    empty, one, two = (("set", frozenset(x)) for x in ((), [("int", "1")], [("int", "2")]))
+    assert run_compiled(text, mode) == [(empty, one), (two,)]

@@ -572,3 +572,110 @@ def test_parts_of_values_are_found_by_what_they_are_equal_to(storing: str) -> No
         all_of_it()
     """
     same_both_ways(program, header=HEADER + storing)
+
+
+def test_parts_of_texts_are_found_by_what_they_are_equal_to() -> None:
+    program = """
+    class Word:
+        def __init__(self, text): self.text = text
+
+    @query
+    def starting(s, start): return {w.text for w in s if w.text[0] == start}
+
+    @query
+    def ending(s, end): return {w.text for w in s if w.text[-1][0] == end}
+
+    @query
+    def count(l, start): return sum(1 for w in l if w[0] == start)
+
+    @query
+    def column(o, letter): return {k for k, v in o.cells.items() if k[0] == letter}
+
+    @query
+    def being(p, s): return {w.text for w in s if w.text == p[0]}
+
+    def main(show):
+        words = [Word(x) for x in ("ab", "cd", "", b"xy", ("a", "q"), 5)]
+        s, l, o = Set(words), ["ab", "ac"], Word("")
+        o.cells = {"A1": 1}
+
+        def all_of_it():
+            show(starting(s, "a"), starting(s, 120), ending(s, "b"), ending(s, "q"), count(l, "a"))
+            show(column(o, "A"), being(("cd",), s), being("x", s))
+
+        all_of_it()
+        words[1].text = "ax"; o.cells["A2"] = 2; all_of_it()
+        words[0].text = "ba"; l += ["aa", "ab"]; o.cells = {"A3": 1, ("A", 1): 2}; all_of_it()
+        s.discard(words[1]); del l[0]; all_of_it()
+        words[2].text = "cd"; words[3].text = "x"; o.cells = {}; all_of_it()
+        words[5].text = "b"; words[4].text = None; all_of_it()
+    """
+    same_both_ways(program)
+
+
+def test_a_set_equals_no_frozenset_whatever_it_comes_to_hold() -> None:
+    program = """
+    class Team:
+        def __init__(self, members): self.members = members
+
+    @query
+    def same(a, b): return a.members == b.members
+
+    @query
+    def other(a, members): return (a.members, 1) != (members, 1)
+
+    @query
+    def pairs(s): return {(a, b) for a in s for b in s if a is not b if a.members == b.members}
+
+    @query
+    def listed(a, b): return a.members in (b.members, 3)
+
+    def main(show):
+        a, b, c = Team({1}), Team(frozenset({1})), Team(frozenset([1]))
+
+        def all_of_it():
+            show(same(a, b), same(b, a), same(b, c), other(a, c.members), other(b, c.members))
+            show(len(pairs(Set([a, b, c]))), listed(a, b), listed(b, a), listed(b, c))
+
+        all_of_it()
+        a.members.add(2)
+        all_of_it()
+        b.members = frozenset([1, 2])
+        all_of_it()
+        c.members = a.members
+        all_of_it()
+    """
+    same_both_ways(program)
+
+
+def test_classes_are_asked_about_by_unions() -> None:
+    program = """
+    from abc import ABC
+
+    class Kind: pass
+
+    class Abstract(ABC): pass
+
+    class Holder:
+        def __init__(self, value): self.value = value
+
+    @query
+    def optional(s): return {h.value for h in s if isinstance(h.value, str | int | None)}
+
+    @query
+    def own(s): return len({h for h in s if isinstance(h.value, Abstract | Kind)})
+
+    @query
+    def either(s): return len({h for h in s if isinstance(h.value, (Abstract, int | str))})
+
+    def main(show):
+        held = [Holder(v) for v in (1, "a", Kind(), None, Abstract(), 2.5)]
+        s = Set(held)
+        show(optional(s), own(s), either(s))
+        held[0].value, held[3].value = Kind(), Abstract()
+        show(optional(s), own(s), either(s))
+        held[4].value = True
+        del held[1].value
+        show(optional(s), own(s), either(s))
+    """
+    same_both_ways(program)

@@ -46,13 +46,13 @@ class Missing:
 MISSING = Missing()
 
 # What an expression raises where its values do not fit, and raises again whenever it is evaluated.
+# A name that is not bound yet may be later.
 SKIPPED = (
     TypeError,
     ValueError,
     LookupError,
     ArithmeticError,
     AttributeError,
-    NameError,
     AssertionError,
     NotImplementedError,
 )
@@ -260,19 +260,19 @@ class Set(set[Any]):
 
     def __or__(self, other: Any, /) -> Any:
         result = set.__or__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __and__(self, other: Any, /) -> Any:
         result = set.__and__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __sub__(self, other: Any, /) -> Any:
         result = set.__sub__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __xor__(self, other: Any, /) -> Any:
         result = set.__xor__(self, other)
-        return result if result is NotImplemented else derived(self, result)
+        return result if result is NotImplemented else derived(self, result, other)
 
     def __ror__(self, other: Any, /) -> Any:
         result: Any = set.__ror__(self, other)  # type: ignore[call-arg]
@@ -315,9 +315,13 @@ def has_room(frames: int = 20) -> None:
         has_room(frames - 1)
 
 
-def derived(s: Set, elements: Any) -> Set:
-    """A set made of another: not of a class of the program, as what Python makes of such sets is not."""
-    return (PlainSet if isinstance(s, PlainSet) else Set)(elements)
+def derived(s: Set, elements: Any, other: Any = None) -> Set:
+    """A set made of another: not of a class of the program, as what Python makes of such sets is not. Of a
+    plain set and a `Set` it is a `Set`, which Python asks first, as its class is derived."""
+    plain = isinstance(s, PlainSet)
+    if s.__class__ is PlainSet and isinstance(other, Set) and not isinstance(other, PlainSet):
+        plain = False
+    return (PlainSet if plain else Set)(elements)
 
 
 dict_set, dict_delete, dict_popitem = dict.__setitem__, dict.__delitem__, dict.popitem
@@ -972,8 +976,8 @@ COMPARED = {int, float, str, bytes, bool}
 def equal(a: Any, b: Any) -> bool:
     """`==` inside a query: Python's own, but sets by identity, in tuples too. Two lists, or dicts, are equal
     by their content, which may change."""
-    if isinstance(a, set) and isinstance(b, set):
-        return a is b
+    if isinstance(a, (set, frozenset)) and isinstance(b, (set, frozenset)):
+        return a is b or (not (isinstance(a, set) or isinstance(b, set)) and a == b)
     if a is not b and isinstance(a, (list, dict)) and isinstance(b, (list, dict)):
         plain(a)
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -990,6 +994,8 @@ def unequal(a: Any, b: Any) -> bool:
 
 def usual_equal(a: Any, b: Any) -> bool:
     """`==` in an unmarked query, as Python has it; of two containers it raises: their content may change."""
+    if isinstance(a, frozenset):
+        a, b = b, a
     if a is not b and isinstance(a, (set, list, dict)) and isinstance(b, (set, list, dict, frozenset)):
         raise TypeError("cannot keep what compares containers")
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -1062,7 +1068,7 @@ OPERATORS = [
     "__round__",
     "__bytes__",
 ]
-PLAIN = {int, float, str, bytes, bool, complex, type(None), range}
+PLAIN = {int, float, str, bytes, bool, complex, type(None), range, type(int | str)}
 
 
 def plain(v: Any) -> Any:
@@ -1077,7 +1083,7 @@ def plain(v: Any) -> Any:
     if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
         return unmoved(v)
     if not issubclass(cls, (set, list, dict)) and not any(
-        base is not object and any(operator in base.__dict__ for operator in OPERATORS)
+        base not in (object, type) and any(operator in base.__dict__ for operator in OPERATORS)
         for base in cls.__mro__
     ):
         PLAIN.add(cls)  # nothing to look into: Python's own error, or its own text, is the answer

@@ -22,6 +22,7 @@ from incoq.codegen.quote import Holes, quote, quote_expr
 from incoq.codegen.render_events import EventRenderer
 from incoq.ir.expressions import name
 from incoq.ir.invariants import Plan
+from incoq.ir.objects import Value
 from incoq.ir.relational import SUBSCRIPT, Kind, RelationalQuery
 from incoq.names import NameSupply
 
@@ -263,6 +264,8 @@ class Asking:
                 case Kind.FIELD:
                     read[clause.args[-1]] = self.support.field_of(source[0], clause.field)
                 case Kind.ITEM if clause.arity == SUBSCRIPT:
+                    if isinstance(clause.pattern, Value):  # a key that is written out
+                        source.append(clause.pattern.expr.node)
                     read[clause.args[-1]] = ast.Call(name(self.support.item), source, [])
                 case Kind.VALUE if not (nested := queries[clause.relation.name]).rest:
                     kept = quote_expr("R[K]", R=self.plan.result_of(nested.name).name, K=tuple_of(source))

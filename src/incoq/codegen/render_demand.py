@@ -303,6 +303,16 @@ class DemandRenderer(NestedRenderer):
             ENTER=enter, ITEMS=self.support.items, V=self.value,
             **holes,
         )  # fmt: skip
+        if of_any:  # a text has parts by position, and is no source
+            body += quote(
+                "if isinstance(S, (str, bytes)) and S not in ADOPTED:\n"
+                "    ADOPTED.add(S)\n"
+                "    for X, V in ENTRIES(S):\n"
+                "        OF_ANY\n"
+                "        ADOPT(V)",
+                OF_ANY=self._run(self._after(of_any, True, True), event, True), V=self.value,
+                ENTRIES=self.support.entries, **holes,
+            )  # fmt: skip
         self._define(self.adopt, [source], ADOPTS, body)
 
     def _adopted(self, origin: Relation, *values: ast.expr) -> list[ast.stmt]:

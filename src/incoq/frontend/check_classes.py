@@ -34,6 +34,7 @@ from incoq.ir.invariants import Plan, Store
 from incoq.ir.objects import Condition, Membership, Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import Kind
 
+_IN_A_FIELD = "derive the class from no `{base}`: hold the value in a field, beside the others"
 _BY_IDENTITY = "let its objects be compared by identity, or read their fields outside of queries"
 _EQUALITY = ("__eq__", "__ne__")
 _PARTS_OF_NUMBERS = frozenset({"real", "imag", "numerator", "denominator", "start", "stop", "step"})
@@ -252,7 +253,7 @@ def _check_class(
         changing = frozenset(f for c in family for f in fields_of_self(c)) & fields
         if changing:
             message = f"objects of `{node.name}` are equal as values of `{base}` are, whatever their fields"
-            yield changing, module.error("IQ205", message, node)
+            yield changing, module.error("IQ205", message, node, _IN_A_FIELD.format(base=base))
     late = frozenset(f for f in class_attributes(node) if f in indexed)
     if late and (decorator is not None or class_values(node) & late):
         message = f"`{sorted(late)[0]}` of `{node.name}` is set where no assignment shows it"

@@ -26,6 +26,7 @@ SELECTING = 110_000_000  # and these select from a global relation by a field or
 CALLING = 120_000_000  # and these call methods of what expressions give
 HOLDING = 131_000_000  # and these have lists and dicts in tuples and as parameters
 STARTING = 132_000_000  # and these have sums that start with a number
+PLACING = 133_000_000  # and these ask what stands where in tuples and strings
 
 HELPERS = """\
 def odd(x):
@@ -123,6 +124,9 @@ class QueryMaker:
         if not self.all and self.rng.random() < 0.05:
             atoms += [float("nan")]
             self.forms.add("value: nan")
+        self.placing = self.all and self.seed >= PLACING and self.rng.random() < 0.4
+        if self.placing:
+            atoms += ["pq", "p", "qp"]
         self.atoms = tuple(atoms)
         self.tuples = self.rng.random() < 0.4
         self.counting = self.all and self.seed >= COUNTING and self.rng.random() < 0.25
@@ -541,6 +545,13 @@ class QueryMaker:
                     ("method of a method", f"{n}.bit_length().bit_length() == 1", 2),
                     ("method of a choice", f"({n} if {x} == {y} else {s}).bit_length() == 1", 1),
                     ("in a list of variables", f"{s} in [{y}, {t}, 1]", 1),
+                ]
+            if self.placing:
+                place = rng.choice((0, 0, 1, -1))
+                forms += [
+                    ("part at a place", f"{n}[{place}] == {rng.choice((y, t, repr('p')))}", 5),
+                    ("part of a variable at a place", f"{x}[{place}] == {rng.choice((y, t, repr('p')))}", 3),
+                    ("part of a part", f"{n}[{place}][0] == {y}", 1),
                 ]
             others = [q for q in self.made if not q.method]
             if others:
