@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from both_ways import same_both_ways
+
 import incoq
 from incoq.evaluator import compile_naive
 from incoq.verify import Checker
@@ -115,3 +117,30 @@ def test_nothing_is_kept_for_values_without_any_combination() -> None:
     assert made.extra_space(live) > space
     live["take_T"](("y", 7))
     assert made.extra_space(live) == space
+
+
+def test_a_count_over_the_elements_of_sets_in_a_global_set_follows_each_of_them() -> None:
+    same_both_ways(
+        """
+        TEAMS, ALL = Set(), Set()
+
+        @query
+        def wanted(): return {x for x in ALL if len({y for team in TEAMS for y in team if y == x}) > 0}
+
+        @query
+        def often(): return {x for x in ALL if len([team for team in TEAMS if x in team]) > 1}
+
+        def main(show):
+            one, two = Set([1]), Set([1, 2])
+            ALL.update([1, 2, 3])
+            def told(): show(wanted(), often())
+            told()
+            TEAMS.add(one); told()
+            TEAMS.add(two); told()
+            one.add(3); told()
+            one.discard(1); told()
+            two.clear(); told()
+            ALL.discard(3); told()
+            TEAMS.discard(one); told()
+        """
+    )

@@ -430,3 +430,26 @@ def test_containers_that_python_binds_names_to_are_the_programs_own() -> None:
             show(keys(a), total(a))
         '''
     )
+
+
+@pytest.mark.parametrize("name", ["print", "sorted", "zip"])
+def test_a_function_of_the_program_named_as_a_builtin_may_hand_on_what_it_is_given(name: str) -> None:
+    same_both_ways(
+        f"""
+        class Team:
+            pass
+
+        @query
+        def members(t): return {{m for m in t.members}}
+
+        def {name}(given, to):
+            to.members = given
+
+        def main(show):
+            queue, team = [], Team()
+            {name}(queue, team)
+            show(members(team))
+            queue.append(3)
+            show(members(team))
+        """
+    )

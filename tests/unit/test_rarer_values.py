@@ -679,3 +679,24 @@ def test_classes_are_asked_about_by_unions() -> None:
         show(optional(s), own(s), either(s))
     """
     same_both_ways(program)
+
+
+@pytest.mark.parametrize("total", ["sum(x for x in s)", "sum(x for x in s if x < 9)", "max(x for x in s)"])
+def test_what_leaves_by_an_equal_value_takes_itself_out_of_an_aggregate(total: str) -> None:
+    same_both_ways(
+        f"""
+        @query
+        def total(s): return {total}
+
+        def main(show):
+            s = Set([1, 2, True, 4.0])
+            show(total(s))
+            s.discard(1.0)
+            show(total(s))
+            s.remove(4)
+            show(total(s))
+            s.difference_update([2.0])
+            s.add(3.0)
+            show(total(s))
+        """
+    )
