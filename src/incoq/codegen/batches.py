@@ -53,8 +53,8 @@ def tried(change: Any, *arguments: Any) -> None:
     """Make a change, unless that raises: then what it changes stays as it is."""
     try:
         change(*arguments)
-    except BaseException:  # an exception is dealt with already
-        pass
+    except BaseException:
+        return  # another exception is dealt with already
 
 
 class Batch:
