@@ -5,8 +5,8 @@ CPython can be asked who refers to whom: a reference that does not come from the
 they lead to, keeps an object alive, and so does every object that is kept alive. What remains is garbage.
 
 The collector calls in whatever thread it ran in, at any time. So where there is another thread, or an update
-under way, the walk waits for the next question that demands something new: who asks has the turn. Code that was
-built natively has no frames, which would tell that an update is under way: there the walk always waits.
+under way, the walk waits for the next question that demands something new: who asks has the turn. Code that
+was built natively has no frames, which would tell that an update is under way: there the walk always waits.
 
 Cost: nothing at updates and queries; after each full collection one walk over what the structures lead to.
 """
