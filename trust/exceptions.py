@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from incoq import compile_source
 from incoq.testing.driver import MODES, STRATEGIES
 from incoq.testing.execution import Execution, Failure, Refused, Skip, same_content, show
 from incoq.testing.random_operations import Op, operations
 from incoq.testing.random_programs import Program, program
 from incoq.testing.random_queries import QuerySpec
-from trust.operators import faults
+from incoq.verify import Checker
+from trust.operators import BATCHED, compare, faults
 from trust.outcome import Outcome
 
 PROGRAMS = 20
@@ -249,6 +251,9 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         for told, wrong in faults(mode):
             operators += 1
             failures += [f"{told}: {wrong}"] if wrong else []
+        interrupted, wrong = interrupt_batch(mode)
+        raised, lines = raised + interrupted, lines + interrupted
+        failures += [wrong] if wrong else []
     figure = (
         f"{programs} programs, {lines:,} statements, {raised:,} exceptions put in, {operators:,} raised by"
         f" operators; {len(failures)} differ"
@@ -284,3 +289,27 @@ def interrupt(
     finally:
         sys.unraisablehook = quiet
     return "", injector.raised_at
+
+
+def interrupt_batch(mode: str) -> tuple[int, str]:
+    """An exception before each statement that a batch runs: how many there were, and what one left wrong."""
+    compiled = compile_source(BATCHED, mode=mode)
+    injector = Injector(each=1)
+    code = compile(injector.instrument(compiled.code), "<compiled program>", "exec")
+    for times in itertools.count():
+        names: dict[str, Any] = {"__name__": "compiled", POINT: injector.point, DISARM: injector.disarm}
+        exec(code, names)
+        things = names["world"]()
+        names["ask"](*things)
+        try:
+            injector.call(names["batched"], *things)
+            return times, ""
+        except Interrupted as interrupted:
+            try:
+                wrong = compare(names, things)
+                Checker(compiled, names).check()
+            except Exception as error:
+                wrong = f"{type(error).__name__}: {error}"
+            if wrong:
+                return times, f"a batch ({mode}), {interrupted}: {wrong}"
+    raise AssertionError

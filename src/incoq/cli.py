@@ -136,7 +136,9 @@ def explain(
     """Show what is maintained, how it was chosen and what every update costs."""
     with _reported(program):
         from incoq.explain import explain_html, explain_json, explain_text
+        from incoq.output import check_page
 
+        check_page(program, html)
         compiled = _compiled(program, mode, strategy, quiet=True, unmarked=unmarked)
         if html is not None:
             _write_page(html, explain_html(compiled, steps))
@@ -192,8 +194,11 @@ def profile(
     """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
     with _reported(program):
         from incoq.compile import SEEN
+        from incoq.output import check_page
         from incoq.profile import ProfiledRun, profile_html, profile_json, profile_text
 
+        check_page(program, html)
+        check_page(program, as_json)
         profiled = ProfiledRun(_compiled(program, mode, strategy, unmarked=unmarked, without=SEEN))
         try:
             with _traced():

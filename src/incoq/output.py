@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import io
 import os
 import re
@@ -27,18 +28,33 @@ def target_of(program: Path, output: Path) -> Path:
         return output / program.name if output.is_dir() else output
     if not (program / "__init__.py").exists():
         return output
-    name = program.resolve().name
+    name = real(program).name
     return output if output.name == name else output / name
 
 
 def check_output(program: Path, output: Path) -> None:
     """Refuse an output that would overwrite its input, before anything is compiled."""
-    target, source = target_of(program, output).resolve(), program.resolve()
+    target, source = real(target_of(program, output)), real(program)
     inside = program.is_dir() and source in target.parents
     if target == source or inside or _is_same_file(target, source):
         where = "lies inside" if inside else "is"
         message = f"the output {output} {where} the program {program}"
         raise CompileError("IQ102", message, Position(str(program), 1, 1))
+
+
+def check_page(program: Path, page: Path | None) -> None:
+    """Refuse a page or report that would overwrite the program, before anything is compiled or run."""
+    if page is None:
+        return
+    modules = [program] if not program.is_dir() else [p for p in _files(program) if p.suffix == ".py"]
+    for module in modules:
+        if real(module) == real(page) or _is_same_file(module, page):
+            raise CompileError("IQ102", f"{page} is the program's own {module}", Position(str(program), 1, 1))
+
+
+def real(path: Path) -> Path:
+    """Where a path leads; a link that leads to itself stays, and who opens it is told."""
+    return Path(os.path.realpath(path))
 
 
 def write_program(compiled: Compiled, program: Path, output: Path, is_apart: bool = False) -> list[Path]:
@@ -67,8 +83,7 @@ def write_program(compiled: Compiled, program: Path, output: Path, is_apart: boo
 def write_text(place: Path, text: str) -> None:
     """Write a page or a report; a place that cannot be written is the user's to mend."""
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+        _write_file(place, text.encode("utf-8", "backslashreplace"))  # a file's name may be no text
     except OSError as error:
         raise CompileError(
             "IQ105", f"cannot write {place}: {error.strerror}", Position(str(place), 1, 1)
@@ -97,16 +112,23 @@ def left_out(compiled: Compiled) -> Iterator[Notice]:
                 yield Notice(message, module.position(node))
 
 
-def _write_file(target: Path, data: bytes, like: Path) -> None:
-    """Write a file under a temporary name and put it in place at once."""
+def _write_file(target: Path, data: bytes, like: Path | None = None) -> None:
+    """Write a file under a temporary name and put it in place at once; what is no file (a device, a pipe) is
+    written to. It gets the mode of a file that it is `like`, or of the one that it replaces."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    if target.is_symlink():
-        target = target.resolve()
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    target = real(target)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        shutil.copymode(like, temporary)
+        if like is None and not target.exists():
+            os.umask(mask := os.umask(0))
+            os.chmod(temporary, 0o666 & ~mask)
+        else:
+            shutil.copymode(like or target, temporary)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
@@ -130,31 +152,61 @@ def _write_tree(texts: dict[str, str], program: Path, target: Path) -> list[Path
         for path in others:
             place = temporary / path.relative_to(program)
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, place)
-        for name in names:
-            place = target / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(temporary / name, place)
+            shutil.copy2(path, place, follow_symlinks=path.exists())
+        _put_in_place(names, temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return [target / name for name in names]
 
 
+def _put_in_place(names: list[str], temporary: Path, target: Path) -> None:
+    """Move files to where they belong; on any failure what was there before is there again."""
+    former = Path(tempfile.mkdtemp(prefix="former.", dir=temporary))
+    made: list[Path] = []  # directories, outermost first
+    moved: list[tuple[Path, Path | None]] = []  # what is in place, and what was there
+    try:
+        for number, name in enumerate(names):
+            place, old = target / name, None
+            missing = [folder for folder in (place.parent, *place.parent.parents) if not folder.exists()]
+            for folder in reversed(missing):
+                folder.mkdir()
+                made.append(folder)
+            if place.is_dir() and not place.is_symlink():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+            if os.path.lexists(place):
+                old = former / str(number)
+                os.replace(place, old)
+            moved.append((place, old))
+            os.replace(temporary / name, place)
+    except BaseException:
+        for place, old in reversed(moved):
+            if old is not None:
+                os.replace(old, place)
+            else:
+                place.unlink(missing_ok=True)
+        for folder in reversed(made):
+            folder.rmdir()
+        raise
+
+
 def _check_overlap(program: Path, target: Path, names: list[str]) -> None:
-    source = program.resolve()
+    source = real(program)
     for name in names:
-        place = (target / name).resolve()
+        place = real(target / name)
         if source in place.parents:
             message = f"the output {place} lies inside the program {program}"
             raise CompileError("IQ102", message, Position(str(program), 1, 1))
 
 
 def _files(program: Path) -> Iterator[Path]:
-    """What a directory holds, caches and hidden folders left out."""
+    """What a directory holds: its files, and links that lead nowhere; caches and hidden folders left out, and
+    what is no file (a pipe, a socket)."""
     for folder, folders, files in os.walk(program):
         folders[:] = sorted(f for f in folders if f != "__pycache__" and not f.startswith("."))
         for file in sorted(files):
-            yield Path(folder) / file
+            path = Path(folder) / file
+            if path.is_file() or path.is_symlink():
+                yield path
 
 
 def _encoded(text: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trust.exceptions import Injector, interrupt, setting
+from trust.exceptions import Injector, interrupt, interrupt_batch, setting
 from trust.operators import UPDATES, faults
 
 
@@ -33,3 +33,10 @@ def test_an_operator_that_raises_in_an_update_leaves_every_invariant_true(mode: 
     tried = list(faults(mode))
     assert len(tried) > 5 * len(UPDATES)
     assert [(told, wrong) for told, wrong in tried if wrong] == []
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_an_exception_at_any_statement_of_a_batch_leaves_every_answer_right(mode: str) -> None:
+    interrupted, wrong = interrupt_batch(mode)
+    assert not wrong
+    assert interrupted > 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -181,3 +182,42 @@ def test_a_program_without_batches_pays_nothing_for_them() -> None:
 def test_uncompiled_a_batch_does_nothing() -> None:
     with uncompiled_batch():
         pass
+
+
+def test_a_hash_that_raises_from_some_moment_on_leaves_answers_right_when_a_batch_has_ended() -> None:
+    text = """
+from incoq import Set, batch, query
+
+class Key:
+    left = -9
+    def __hash__(self):
+        Key.left -= 1
+        if -9 < Key.left <= 0:
+            raise OSError
+        return 7
+    def __eq__(self, other):
+        return self is other
+
+@query
+def held(s, t):
+    return {x for x in s if x in t}
+
+def change(s, keys):
+    with batch():
+        s.discard(keys[0])
+        s.add(keys[1])
+        s.add(keys[2])
+"""
+    code = compile(compile_source(text).code, "<compiled>", "exec")
+    for call in range(1, 40):
+        namespace: dict[str, Any] = {"__name__": "program"}
+        exec(code, namespace)
+        keys = [namespace["Key"]() for _ in range(3)]
+        s, t = namespace["Set"](keys[:1]), namespace["Set"](keys)
+        assert namespace["held"](s, t) == {keys[0]}
+        namespace["Key"].left = call
+        with contextlib.suppress(OSError):
+            namespace["change"](s, keys)
+        namespace["Key"].left = -9
+        assert set(s) <= set(keys)
+        assert namespace["held"](s, t) == set(s)

@@ -23,12 +23,23 @@ class User:
         self.friends = Set()
 
 
-@query
+class Name(str):
+    meanwhile = int
+
+    def __ne__(self, other):
+        Name.meanwhile()
+        return str.__ne__(self, other)
+
+    __hash__ = str.__hash__
+
+
+@query(keep="weak")
 def names(user):
     return {f.name for f in user.friends if f.name != "b"}
 
 
-def main():
+def main(meanwhile=int):
+    Name.meanwhile = meanwhile
     a, b, c = User("a"), User("b"), User("c")
     print(sorted(names(a)))
     a.friends |= {b, c}
@@ -38,6 +49,9 @@ def main():
     print(sorted(names(a)))
     a.friends.discard(b)
     print(sorted(names(a)))
+    names(User("garbage at once"))
+    a.friends.add(User(Name("e")))
+    print(sorted(names(a)), len(names.demanded))
 
 
 if __name__ == "__main__":
@@ -67,15 +81,18 @@ def test_a_global_that_is_a_dict_for_good_is_typed_where_functions_read_it() -> 
     assert "return c_kept.get(k)" in made
 
 
-def test_an_extension_is_built_and_answers_as_the_text_does(tmp_path: Path) -> None:
+def test_an_extension_is_built_and_answers_as_the_text_does_when_garbage_is_collected_too(
+    tmp_path: Path,
+) -> None:
     shown = compile_natively(tmp_path)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     assert f"built {tmp_path / '_out_support'}{suffix}" in " ".join(shown.split("\n"))
     check = f"assert out.__file__.endswith('{suffix}') and s.__file__.endswith('{suffix}')"
-    natively = run(tmp_path, "-c", f"import out, _out_support as s; {check}; out.main()")
+    natively = run(tmp_path, "-c", f"import gc, out, _out_support as s; {check}; out.main(gc.collect)")
     for built in tmp_path.glob(f"*{suffix}"):
         built.unlink()
-    assert natively == run(tmp_path, "out.py") == "[]\n['c']\n['d']\n[]\n"
+    as_text = run(tmp_path, "-c", "import gc, out; out.main(gc.collect)")
+    assert natively == as_text == "[]\n['c']\n['d']\n[]\n['e'] 1\n"
 
 
 def test_without_a_compiler_the_program_is_written_and_the_message_says_why(

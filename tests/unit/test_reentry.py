@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from both_ways import compile_in, load, run_compiled, source
+from both_ways import compile_in, load, run_compiled, run_plain, source
 
 MODES = ("filtered", "incremental")
 
@@ -234,3 +234,48 @@ def main(show):
 """
     for mode in MODES:
         assert run_compiled(source(text), mode) == [("IncoqRuntimeError", "IQ308")]
+
+
+@pytest.mark.parametrize("mode", ["filtered", "join"])
+def test_a_repair_that_raises_leaves_no_update_under_way(mode: str) -> None:
+    program = """
+    class Key:
+        is_broken = False
+
+        def __hash__(self):
+            return self.tell()
+
+        def tell(self):
+            if Key.is_broken:
+                raise OSError
+            return 7
+
+        def __eq__(self, other):
+            return self is other
+
+    class User:
+        def __init__(self, name, key):
+            self.name, self.key = name, key
+
+    @query(keep="explicit")
+    def having(s, key):
+        return {u.name for u in s if u.key == key}
+
+    def main(show):
+        key = Key()
+        a, b = User("a", key), User("b", Key())
+        s = Set([a, b])
+        having.demand(s, key)
+        show(having(s, key))
+        Key.is_broken = True
+        for other in (key, Key(), Key()):
+            try:
+                b.key = other
+            except OSError:
+                show("broken")
+        Key.is_broken = False
+        b.key = key
+        show(having(s, key), len(having.demanded))
+    """
+    text = source(program)
+    assert [line for line in run_compiled(text, mode) if line != ("'broken'",)] == run_plain(text)

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from both_ways import compile_in, load
 
+from incoq.codegen.weak import Weakly
+
 MODES = ["filtered", "incremental"]
 
 PROGRAM = """
@@ -162,6 +164,20 @@ def test_a_collection_in_the_middle_of_an_update_releases_nothing() -> None:
     assert scope["fans"](celeb, group) == {fan}
     gc.collect()
     assert len(scope["fans"].demanded) == 1
+
+
+def test_code_without_frames_releases_at_the_next_question_and_not_in_the_collector() -> None:
+    answers: dict[Any, int] = {Parameter(): 1}
+    weakly = Weakly([answers], [(answers, 1, answers.pop)], [dict.get])
+    gc.collect()
+    assert len(answers) == 1
+    assert weakly.is_due
+    weakly.release()
+    assert not answers
+
+
+class Parameter:
+    """What a query was asked for."""
 
 
 def test_parameters_that_take_no_weak_references_stay() -> None:

@@ -14,7 +14,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from incoq.codegen.prelude import MISSING, forget, set_add, set_discard, stored
+from incoq.codegen.prelude import (
+    HIDDEN,
+    MISSING,
+    REFUSED,
+    SPACES,
+    STALE,
+    recover,
+    set_add,
+    set_discard,
+    stored,
+)
 
 
 def own_value(o: Any, field: str) -> Any:
@@ -39,6 +49,14 @@ def hold(s: Any, x: Any, is_there: bool) -> None:
     (set_add if is_there else set_discard)(s, x)
 
 
+def tried(change: Any, *arguments: Any) -> None:
+    """Make a change, unless that raises: then what it changes stays as it is."""
+    try:
+        change(*arguments)
+    except BaseException:
+        return  # another exception is dealt with already
+
+
 class Batch:
     """What updates wait, and what each field and element was before them."""
 
@@ -60,7 +78,6 @@ class Batch:
     def __exit__(self, *error: object) -> None:
         self.depth -= 1
         if not self.depth:
-            self.is_open = False
             self.settle()
 
     def note_field(self, o: Any, field: str) -> None:
@@ -78,13 +95,14 @@ class Batch:
             before[x] = stored(s, x) if x in s else MISSING
 
     def settle(self) -> None:
-        """Go back to what was noted, then make the changes that are left, maintained."""
+        """Go back to what was noted, then make the changes that are left, maintained. Where that ends
+        half-way, each field and element is as the batch left it, or as before where it cannot be."""
         fields, sets = list(self.fields.values()), list(self.sets.values())
-        self.fields, self.sets = {}, {}
+        assigned = [(o, field) for o, field, _ in fields]
         changed: list[tuple[Any, str, Any, Any]] = []
         moved: list[tuple[Any, Any, bool]] = []
-        was_open, self.is_open = self.is_open, False
         try:
+            self.is_open = False
             changed += [(o, field, old, own_value(o, field)) for o, field, old in fields]
             changed[:] = [change for change in changed if change[2] is not change[3]]
             for s, before in sets:
@@ -93,6 +111,7 @@ class Batch:
                     if now is not old:
                         moved += [(s, old, False)] if old is not MISSING else []
                         moved += [(s, now, True)] if now is not MISSING else []
+            self.fields, self.sets = {}, {}
             for o, field, old, _ in changed:
                 give(o, field, old)
             for s, x, is_there in reversed(moved):
@@ -105,14 +124,18 @@ class Batch:
                 else:
                     self.setters[field](new, o)
         except BaseException:
+            STALE[:0] = REFUSED[:0] = (None, *assigned)
+            for names in SPACES:
+                names |= HIDDEN
+            self.fields, self.sets = {}, {}
             for o, field, _, new in changed:
-                give(o, field, new)
+                tried(give, o, field, new)
             for s, x, is_there in moved:
-                hold(s, x, is_there)
-            forget(*((o, field) for o, field, _ in fields))
+                tried(hold, s, x, is_there)
+            recover()
             raise
         finally:
-            self.is_open = was_open
+            self.is_open = self.depth > 0  # where an exception came before this, the next question settles
 
 
 batch = Batch()

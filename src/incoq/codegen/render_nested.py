@@ -134,13 +134,15 @@ class NestedRenderer(HeadRenderer):
         holes: Holes = {"WORK": work, "CALL": call, "DOUBT": self.support.Doubt, "DOUBTED": call}
         if instead:
             holes["DOUBTED"] = quote("try:\n    INSTEAD\nfinally:\n    CALL", INSTEAD=instead, **holes)
-        handled = "try:\n    WORK\nexcept DOUBT:\n    DOUBTED\nexcept BaseException:\n    CALL\n    raise"
-        handled = f"if STALE:\n    RECOVER()\n{handled}"
+        handled = "WORK\nexcept DOUBT:\n    DOUBTED\nexcept BaseException:\n    CALL\n    raise"
         holes |= {"STALE": self.support.STALE, "RECOVER": self.support.recover}
         if not self.reenters:
-            return quote(handled, **holes)
+            return quote(f"if STALE:\n    RECOVER()\ntry:\n    {handled}", **holes)
+        begun = (
+            "if BUSY:\n    raise REENTERED()\ntry:\n    BUSY[:] = (True,)\n    if STALE:\n        RECOVER()"
+        )
         return quote(
-            f"if BUSY:\n    raise REENTERED()\nBUSY[:] = (True,)\n{handled}\nfinally:\n    BUSY[:] = ()",
+            f"{begun}\n    {handled}\nfinally:\n    BUSY[:] = ()",  # whatever ends it, `recover` too
             BUSY=self.support.BUSY, REENTERED=self.support.reentered, **holes,
         )  # fmt: skip
 

@@ -5,7 +5,8 @@ CPython can be asked who refers to whom: a reference that does not come from the
 they lead to, keeps an object alive, and so does every object that is kept alive. What remains is garbage.
 
 The collector calls in whatever thread it ran in, at any time. So where there is another thread, or an update
-under way, the walk waits for the next question that demands something new: who asks has the turn.
+under way, the walk waits for the next question that demands something new: who asks has the turn. Code that
+was built natively has no frames, which would tell that an update is under way: there the walk always waits.
 
 Cost: nothing at updates and queries; after each full collection one walk over what the structures lead to.
 """
@@ -74,7 +75,7 @@ class Weakly:
 
     def __init__(self, structures: list[Any], queries: list[tuple[Any, int, Any]], code: list[Any]) -> None:
         self.structures, self.queries = structures, queries
-        self.busy = {f.__code__ for f in code if isinstance(f, FunctionType)}
+        self.busy = {f.__code__ for f in code if isinstance(f, FunctionType)}  # none of a native build
         self.is_due = False  # garbage was collected since the last release
         own = weakref.ref(self)
 
@@ -92,7 +93,7 @@ class Weakly:
         others, or in the midst of an update, it only notes that it was."""
         if phase == "stop" and info["generation"] >= FULL and any(answers for answers, _, _ in self.queries):
             self.is_due = True
-            if len(sys._current_frames()) == 1 and not self.is_under_way():
+            if self.busy and len(sys._current_frames()) == 1 and not self.is_under_way():
                 self.release()
 
     def is_under_way(self) -> bool:

@@ -166,7 +166,9 @@ def read_source(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CompileError("IQ100", f"cannot read {path}: {error.strerror}") from None
+        raise CompileError(
+            "IQ100", f"cannot read {path}: {error.strerror}", Position(str(path), 1, 1)
+        ) from None
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return data.decode(encoding)
@@ -179,7 +181,7 @@ def read_program(path: Path) -> Program:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*.py") if not _is_hidden(p.relative_to(path)))
         if not files:
-            raise CompileError("IQ100", f"no Python files under {path}")
+            raise CompileError("IQ100", f"no Python files under {path}", Position(str(path), 1, 1))
         modules = []
         for file in files:
             relative = file.relative_to(path)
@@ -191,7 +193,7 @@ def read_program(path: Path) -> Program:
             modules.append(module)
         return Program(modules, path)
     if not path.exists():
-        raise CompileError("IQ100", f"no such file: {path}")
+        raise CompileError("IQ100", f"no such file: {path}", Position(str(path), 1, 1))
     return Program([parse_module(read_source(path), str(path))], None)
 
 
