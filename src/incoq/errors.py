@@ -18,7 +18,7 @@ CODES: dict[str, tuple[str, str]] = {
     "IQ104": ("the program nests deeper than the compiler follows", "split the expression into several"),
     "IQ105": ("the output cannot be written", "check the place given with -o and its permissions"),
     "IQ106": (
-        "a query has more clauses than the compiler takes",
+        "a query is larger than the compiler takes",
         "split it into several queries; at most 120 memberships and fields of one query are compiled",
     ),
     "IQ200": (

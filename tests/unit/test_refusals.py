@@ -8,10 +8,13 @@ import pytest
 
 import incoq
 
+HUGE = hex(1 << 15_000)
 QUERIES = {  # what a query of the parameters s, t and m returns
     "binds a name on the way": ("{x for x in s if (y := x)}", "IQ212"),
     "has a list of its own as a value": ("{(x, [y for y in t]) for x in s}", "IQ209"),
     "makes a function": ("{x for x in s if (lambda: x)()}", "IQ202"),
+    "writes a number that has too many digits": (f"{{x for x in s if x > {HUGE}}}", "IQ106"),
+    "names a number that has too many digits": ("{x for x in s if x > huge}", "IQ106"),
     "holds a function": ("{(lambda: x) for x in s}", "IQ209"),
     "reads what is no field": ("{x.__dict__ for x in s}", "IQ202"),
     "reads a field of a computed value": ("{(x + 1).f for x in s}", "IQ202"),
@@ -62,12 +65,13 @@ QUERIES = {  # what a query of the parameters s, t and m returns
     "has an aggregate with an unknown option": ("max((x for x in s), key=len)", "IQ209"),
     "is a list": ("[x for x in s]", "IQ209"),
 }
-AROUND = """
+AROUND = f"""
 from functools import cache
 from heapq import nsmallest
 from incoq import Set, query
 import math
 assigned = len
+huge = {HUGE}
 world = Set()
 def endless(x): return endless(x)
 @cache
@@ -80,11 +84,11 @@ def plus(a, b=1): return a + b
 def late(a, b=world): return a is b
 def reads_world(a): return a in world
 @query
-def members(of): return {x for x in of.members}
+def members(of): return {{x for x in of.members}}
 @query(demand=("of",))
-def named(of, other): return {x for x in of.members for other in x.friends}
+def named(of, other): return {{x for x in of.members for other in x.friends}}
 @query
-def of_world(of): return {x for x in of.members if x in world}
+def of_world(of): return {{x for x in of.members if x in world}}
 @query
 def q(s, t, m):
     return """

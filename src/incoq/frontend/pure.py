@@ -66,6 +66,7 @@ PURE_BUILTINS = frozenset(
         "ascii",
     ]
 )
+BITS = 14_000  # of a number: Python neither reads nor writes the digits of one with over 14,284
 READS_FIELD = frozenset({"hasattr", "getattr"})
 PURE_MODULES = frozenset({"math", "cmath", "operator"})
 # Of other modules, the classes whose objects are values that their arguments tell.
@@ -243,12 +244,18 @@ class _Walk(ast.NodeTransformer):
         node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
         return node
 
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if isinstance(node.value, int) and node.value.bit_length() > BITS:
+            message = f"a number of {node.value.bit_length():,} bits is written into the query"
+            self.refuse("IQ106", message, node, "pass it as a parameter")
+        return node
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if self.is_variable(node.id):
             return node
         constant = self.module.constant(node.id)
         if constant is not None:
-            return ast.copy_location(ast.Constant(constant.value), node)
+            return self.visit_Constant(ast.copy_location(ast.Constant(constant.value), node))
         if self.abroad and node.id in self.module.bindings:
             message = f"a helper function reads the global `{node.id}` of another module"
             self.refuse("IQ202", message, node, "make what it reads a parameter of the function")
@@ -273,7 +280,7 @@ class _Walk(ast.NodeTransformer):
         """A global of another module; one that its module rebinds is rebound where no update shows it."""
         constant, binding = home.constant(node.attr), home.bindings.get(node.attr)
         if constant is not None:
-            return ast.copy_location(ast.Constant(constant.value), node)
+            return self.visit_Constant(ast.copy_location(ast.Constant(constant.value), node))
         if binding is not None and not binding.once:
             message = f"the module rebinds `{ast.unparse(node)}`"
             self.refuse("IQ202", message, node, "make it a parameter of the query")
