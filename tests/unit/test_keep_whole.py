@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pytest
-
 from both_ways import same_both_ways
 
 import incoq
