@@ -5,7 +5,7 @@ truncated, has bits flipped, anywhere or several in its footer, which Parquet ha
 exchanged for another of its kind; then the answers, the feed and the status
 are read, a batch is run by engines that start anew from snapshots, all is answered again from base and log,
 and compacted. Only files that are read on that way are damaged: without any one of them the answers are
-others, or none.
+others, or none. Of a Parquet file no damage may be overlooked; JSON may say the same in other bytes.
 """
 
 from __future__ import annotations
@@ -129,7 +129,10 @@ def attempt(store: Path, copy: Path, kind: str, mutation: str, seed: int, expect
     target = rng.choice(in_use(store, kind)).relative_to(store)
     shutil.copytree(store, copy, copy_function=os.link)
     mutate(copy, copy / target, kind, mutation, rng)
+    altered = (copy / target).read_bytes() != (store / target).read_bytes()
     end = ending(copy, expected, kind)
+    if end == "right" and altered and target.suffix == ".parquet":
+        end = "the damage was overlooked"
     return end if end in ENDS else f"{mutation} {target}, seed {seed}: {end}"
 
 
