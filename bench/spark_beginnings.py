@@ -22,6 +22,7 @@ from typing import Any
 from bench.spark_crossing import plainly_cheaper
 from bench.spark_pipeline import PLACES, PROGRAM, Changes, celebs_for, timed
 from incoq.spark.deployment import deploy
+from incoq.spark.parts import Part
 from incoq.spark.pipeline import Pipeline
 from incoq.spark.recompute import by_joins
 from incoq.spark.session import runner, session
@@ -93,7 +94,7 @@ class Place:
         tables.mkdir(parents=True)
         make_tables(spark, tables, pairs, size)
         self.base = folder / "base"
-        write_tables(spark, tables, deploy(PROGRAM), None, self.base)
+        self.parts, _ = write_tables(spark, tables, deploy(PROGRAM), None, self.base)
 
     def store(self) -> Store:
         self.count += 1
@@ -105,8 +106,9 @@ class Place:
     def pipeline(self, store: Store, road: str) -> Pipeline:
         return Pipeline(store, runner(self.spark), joins=by_joins(self.spark, store), road=road)
 
-    def write(self, place: Path, without: str = "") -> None:
+    def write(self, place: Path, without: str = "") -> tuple[list[Part], dict[str, int]]:
         shutil.copytree(self.base, place, ignore=shutil.ignore_patterns(without))
+        return [part for part in self.parts if (place / part.name).exists()], {}
 
     def bootstrap(self, road: str) -> tuple[Pipeline, tuple[float, float]]:
         """Begin with the demand; writing the base, which is the same for all, does not count."""

@@ -1,10 +1,11 @@
 """Damaged files of a pipeline's store give a clear error, or the right answers: never wrong ones.
 
 A small store with files of every kind is made once. For each mutation it is copied, and one file is
-truncated, has bits flipped or is exchanged for another of its kind; then the answers, the feed and the status
+truncated, has bits flipped, anywhere or several in its footer, which Parquet has no checksum of, or is
+exchanged for another of its kind; then the answers, the feed and the status
 are read, a batch is run by engines that start anew from snapshots, all is answered again from base and log,
 and compacted. Only files that are read on that way are damaged: without any one of them the answers are
-others, or none.
+others, or none. Of a Parquet file no damage may be overlooked; JSON may say the same in other bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from trust.outcome import Outcome
 
 SEALED = ("manifest", "engine", "mapping")  # files of JSON that there is one of
 KINDS = (*SEALED, "index", "base", "log", "snapshots", "feed", "results", "rejected")
-MUTATIONS = ("truncated", "flipped", "swapped")
+MUTATIONS = ("truncated", "flipped", "footer", "swapped")
 MUCH = 1_000  # mutations of each kind and sort
 ENDS = ("error", "right")
 MAPPING = {"classes": {"User": {"table": "users", "id": "id", "prefix": "u", "fields": {"email": "mail"}}}}
@@ -65,9 +66,11 @@ def mutate(store: Path, target: Path, kind: str, mutation: str, rng: random.Rand
     data = bytearray(target.read_bytes())
     if mutation == "truncated":
         data = data[: rng.randrange(len(data))]
-    elif mutation == "flipped":
-        for _ in range(rng.choice((1, 1, 2, 5))):
-            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    elif mutation in ("flipped", "footer"):
+        in_footer = mutation == "footer" and target.suffix == ".parquet"
+        first = len(data) - 8 - int.from_bytes(data[-8:-4], "little") if in_footer else 0
+        for _ in range(rng.choice((2, 3, 5, 8) if mutation == "footer" else (1, 1, 2, 5))):
+            data[rng.randrange(first, len(data))] ^= 1 << rng.randrange(8)
     else:
         alike = [store / f"{name}.json" for name in SEALED] if kind in SEALED else files_of(store, kind)
         data = bytearray(rng.choice([o for o in map(Path.read_bytes, alike) if o != bytes(data)]))
@@ -126,7 +129,10 @@ def attempt(store: Path, copy: Path, kind: str, mutation: str, seed: int, expect
     target = rng.choice(in_use(store, kind)).relative_to(store)
     shutil.copytree(store, copy, copy_function=os.link)
     mutate(copy, copy / target, kind, mutation, rng)
+    altered = (copy / target).read_bytes() != (store / target).read_bytes()
     end = ending(copy, expected, kind)
+    if end == "right" and altered and target.suffix == ".parquet":
+        end = "the damage was overlooked"
     return end if end in ENDS else f"{mutation} {target}, seed {seed}: {end}"
 
 

@@ -9,9 +9,8 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
-from incoq.spark import pipeline, sealed
+from incoq.spark import pipeline
 from incoq.spark.session import in_process
 from incoq.spark.store import Store
 
@@ -24,16 +23,15 @@ def main(place: str, changes: str, batch: int, wanted: str) -> None:
         if name == wanted and store.manifest().batch + (name != "committed") == batch:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def torn(table: Any, target: Any, **options: Any) -> None:
-        """Write a file and, at the step, leave half of it."""
-        writes[0](table, target, **options)
-        kind = Path(target).relative_to(store.path).parts[0]
+    def torn(written: Path, target: Path) -> Path:
+        """Give a file its name or, at the step, leave half of it."""
+        kind = target.relative_to(store.path).parts[0]
         if f"half of {kind}" == wanted and store.manifest().batch + 1 == batch:
-            os.truncate(target, os.path.getsize(target) // 2)
+            os.truncate(written, written.stat().st_size // 2)
             os.kill(os.getpid(), signal.SIGKILL)
+        return replace(written, target)
 
-    writes = [sealed.pq.write_table]
-    sealed.pq.write_table = torn
+    replace, Path.replace = Path.replace, torn  # type: ignore[method-assign, assignment]
     with store.locked():
         made = pipeline.Pipeline(store, in_process, step=kill, snapshot_every=3)
         made.run_directory(Path(changes))

@@ -35,8 +35,8 @@ class Machine:
             self.measures = self.measures.after_joins(rows, taken["joins"], cost, 0, 0)
         else:
             known: dict[str, Any] = dict.fromkeys(Outcome.__dataclass_fields__, 0) | {
-                "file": "",
-                "snapshot": "",
+                "feed": {},
+                "snapshot": {},
             }
             known |= {
                 "routed": rows,

@@ -75,7 +75,7 @@ def test_what_a_batch_showed_changes_the_next_estimate() -> None:
 
 
 def outcome(**known: Any) -> Outcome:
-    given = dict.fromkeys(Outcome.__dataclass_fields__, 0) | {"file": "", "snapshot": ""} | known
+    given = dict.fromkeys(Outcome.__dataclass_fields__, 0) | {"feed": {}, "snapshot": {}} | known
     return Outcome(**given)
 
 

@@ -43,6 +43,14 @@ def test_a_damaged_file_gives_a_clear_error_or_the_right_answers(
     assert ends.count("error") > 3 * len(ends) // 4
 
 
+def test_damage_that_is_overlooked_is_a_fault(
+    store: Path, expected: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trust.damage.ending", lambda copy, *_: "right")
+    assert "overlooked" in attempt(store, tmp_path / "log", "log", "footer", 1, expected)
+    assert attempt(store, tmp_path / "index", "index", "footer", 1, expected) == "right"
+
+
 def test_every_file_that_is_damaged_is_read_and_has_another_to_be_exchanged_for(
     store: Path, expected: list[Any], tmp_path: Path
 ) -> None:

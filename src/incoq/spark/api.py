@@ -18,7 +18,7 @@ from typing import Any
 from incoq.spark.deployment import deploy
 from incoq.spark.mapping import read_mapping
 from incoq.spark.pipeline import Pipeline, Progress
-from incoq.spark.recompute import by_joins, net_frame
+from incoq.spark.recompute import by_joins, net_frame, result_frame
 from incoq.spark.session import runner
 from incoq.spark.store import Store, StoreError
 from incoq.spark.tables import write_frames, write_tables
@@ -93,6 +93,6 @@ def change_feed(store: Path | str, spark: Any) -> Any:
     frame = spark.createDataFrame([], f"{RESULTS}, batch long")
     for entry in place.manifest().feed:
         if entry.files:
-            read = spark.read.schema(RESULTS).parquet(*(str(place.path / f) for f in entry.files))
+            read = result_frame(spark, place, entry.files)
             frame = frame.unionByName(read.withColumn("batch", f.lit(entry.batch).cast("long")))
     return frame

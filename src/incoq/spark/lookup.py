@@ -1,8 +1,8 @@
 """Find what belongs to some ids, as of some batch, without reading everything.
 
-The base is sorted by owner within each relation, in small row groups whose bounds are in an index; so a
-look-up reads only the groups in which an owner may stand, whatever the size of the base. The log since then
-is small and laid over it: the last row of each key wins.
+The base is sorted by owner within each relation, in small row groups whose bounds are in an index (`parts`);
+so a look-up reads only the groups in which an owner may stand, whatever the size of the base. The log since
+then is small and laid over it: the last row of each key wins.
 """
 
 from __future__ import annotations
@@ -15,62 +15,32 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from incoq.spark import sealed
 from incoq.spark.hosting import DEMAND, Row
-from incoq.spark.store import Entry, StoreError, read_sealed, sealed_text
+from incoq.spark.parts import TRIPLES, OpenPart, read_index
+from incoq.spark.store import Entry
 
-INDEX = "index.json"
 LOG = pa.schema(
     [("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string()), ("p", pa.bool_())]
 )
-TRIPLES = pa.schema([("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
-
-
-def write_index(base: Path, files: Iterable[str] | None = None) -> int:
-    """Note the bounds of every row group of a new base, of these files or of all; the number of its rows."""
-    index: dict[str, list[list[Any]]] = {}
-    rows = 0
-    parts = base.glob("rel=*/part-*.parquet") if files is None else (base / file for file in files)
-    for file in sorted(parts):
-        relation = file.parent.name.removeprefix("rel=")
-        with sealed.intact(file):
-            metadata = pq.read_metadata(file)
-        column = next(
-            i for i in range(metadata.num_columns) if metadata.row_group(0).column(i).path_in_schema == "o"
-        ) if metadata.num_row_groups else 0  # fmt: skip
-        for group in range(metadata.num_row_groups):
-            found = metadata.row_group(group)
-            bounds = found.column(column).statistics
-            rows += found.num_rows
-            index.setdefault(relation, []).append(
-                [bounds.min, bounds.max, f"{file.parent.name}/{file.name}", group]
-            )
-    for groups in index.values():
-        groups.sort()
-    (base / INDEX).write_text(sealed_text({"base": base.name, "groups": index}))
-    return rows
-
-
-def read_index(base: Path) -> dict[str, list[tuple[str, str, str, int]]]:
-    """The bounds of every row group of a base, by relation: (least, most, file, group)."""
-    found = read_sealed(base / INDEX)
-    if found.get("base") != base.name:
-        raise StoreError(f"{base / INDEX} is damaged: it is of another base")
-    return {relation: [tuple(group) for group in groups] for relation, groups in found["groups"].items()}
 
 
 class _Base:
     """The base relations that one path holds."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        index = read_index(path)
-        self.groups = {r: [(f, g) for _, _, f, g in groups] for r, groups in index.items()}
-        self.least = {r: [low for low, *_ in groups] for r, groups in index.items()}
-        self.most = {r: [high for _, high, *_ in groups] for r, groups in index.items()}
-        self.files: dict[str, Any] = {}
+        self.path, self.by_relation = path, read_index(path)
+        self.parts = {part.name: part for parts in self.by_relation.values() for part in parts}
+        self.groups: dict[str, list[tuple[str, int]]] = {}
+        self.least: dict[str, list[str]] = {}
+        self.most: dict[str, list[str]] = {}
+        for relation, parts in self.by_relation.items():
+            found = sorted((g.low, g.high, p.name, n) for p in parts for n, g in enumerate(p.groups))
+            self.groups[relation] = [(name, number) for _, _, name, number in found]
+            self.least[relation] = [low for low, *_ in found]
+            self.most[relation] = [high for _, high, *_ in found]
+        self.opened: dict[str, OpenPart] = {}
 
     def rows(self, relation: str, owners: list[str] | None) -> Any:
         """The rows of these owners, or of all, as a table; None where there are none."""
@@ -85,33 +55,23 @@ class _Base:
             for owner in owners:
                 found.update(range(bisect_left(most, owner), bisect_right(least, owner)))
             wanted = sorted(found)
-        by_file: dict[str, list[int]] = {}
+        by_part: dict[str, list[int]] = {}
         for number in wanted:
-            file, group = groups[number]
-            by_file.setdefault(file, []).append(group)
+            name, group = groups[number]
+            by_part.setdefault(name, []).append(group)
         keyless = relation.startswith(("field_", DEMAND))  # their keys are all empty
         columns = ["o", "x"] if keyless else ["o", "k", "x"]
-        tables = [self.read(file, numbers, columns) for file, numbers in by_file.items()]
+        tables = [self.open(name).read(columns, numbers) for name, numbers in by_part.items()]
         if not tables:
             return None
         table = pa.concat_tables(tables)
         table = table if owners is None else _of(table, owners)
         return table.append_column("k", pa.repeat("", len(table))) if keyless else table
 
-    def read(self, name: str, groups: list[int], columns: list[str]) -> Any:
-        file = self.file(name)
-        with sealed.intact(self.path / name):
-            found = file.read_row_groups(groups, columns, use_threads=False)
-            return found.select(columns).cast(pa.schema([TRIPLES.field(column) for column in columns]))
-
-    def whole(self, name: str) -> Any:
-        """All rows of a file."""
-        return self.read(name, list(range(self.file(name).num_row_groups)), TRIPLES.names)
-
-    def file(self, name: str) -> Any:
-        if name not in self.files:
-            self.files[name] = sealed.open_file(self.path / name)
-        return self.files[name]
+    def open(self, name: str) -> OpenPart:
+        if name not in self.opened:
+            self.opened[name] = OpenPart(self.path, self.parts[name])
+        return self.opened[name]
 
 
 @lru_cache(
@@ -122,21 +82,26 @@ def _base(path: Path) -> _Base:
 
 
 @lru_cache(maxsize=512)
-def log_of(path: Path) -> Any:
+def log_of(path: Path, seal: str) -> Any:
     """The rows of a batch as a table."""
-    return sealed.read_table(path, LOG)
+    return sealed.read_table(path, seal, LOG)
+
+
+def files_of(store: Path, entries: Iterable[Entry]) -> tuple[tuple[Path, str], ...]:
+    """The files of some entries, and their seals."""
+    return tuple((store / file, seal) for entry in entries for file, seal in entry.files.items())
 
 
 @lru_cache(maxsize=64)
-def _log(paths: tuple[Path, ...], relation: str) -> Any:
+def _log(files: tuple[tuple[Path, str], ...], relation: str) -> Any:
     """What a sequence of batches says of a relation."""
-    tables = [_of_relation(path, relation) for path in paths]
+    tables = [_of_relation(*file, relation) for file in files]
     return pa.concat_tables(tables) if tables else None
 
 
 @lru_cache(maxsize=2048)
-def _of_relation(path: Path, relation: str) -> Any:
-    table = log_of(path)
+def _of_relation(path: Path, seal: str, relation: str) -> Any:
+    table = log_of(path, seal)
     return table.filter(pc.equal(table["rel"], relation))
 
 
@@ -170,7 +135,7 @@ class Lookup:
 
     def __init__(self, store: Path, base: Entry, log: Sequence[Entry]) -> None:
         self._place = store / base.path
-        self.log = tuple(store / entry.path for entry in log)
+        self.log = files_of(store, log)
 
     @property
     def base(self) -> _Base:
@@ -210,10 +175,10 @@ class Lookup:
         return changes is not None and len(_between(changes, low, high)) > 0
 
     def folded(
-        self, relation: str, files: Iterable[str], low: str | None, high: str | None
+        self, relation: str, parts: Iterable[str], low: str | None, high: str | None
     ) -> list[tuple[str, str, str | None]]:
-        """What a range of owners holds, of which some files are the base: (owner, key, value)."""
-        tables = [self.base.whole(file) for file in files]
+        """What a range of owners holds, of which some parts are the base: (owner, key, value)."""
+        tables = [self.base.open(name).read(TRIPLES.names) for name in parts]
         table = pa.concat_tables(tables) if tables else None
         changes = _between(_log(self.log, relation), low, high)
         return [(o, k, x) for (o, k), x in _overlaid(table, changes).items()]

@@ -29,8 +29,9 @@ from incoq.spark import sealed
 from incoq.spark.compaction import fold, fold_tasks
 from incoq.spark.deployment import Deployment
 from incoq.spark.events import Batch, Reader, Rejected
-from incoq.spark.lookup import LOG, write_index
+from incoq.spark.lookup import LOG
 from incoq.spark.mapping import RowReader, make_mapping
+from incoq.spark.parts import Part, write_index
 from incoq.spark.planner import Estimate
 from incoq.spark.results import net_results, row_key
 from incoq.spark.roads import Applied, Joins, Roads, feed_entry
@@ -42,6 +43,8 @@ KEEP_FEED = 100  # batches
 SNAPSHOT_EVERY = 20  # batches
 COMPACT_EVERY = 50  # batches in the log
 Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
+# Writes a base to a place; its parts, and how many rows of which relation had no owner: they are rejected.
+WriteBase = Callable[[Path], tuple[Sequence[Part], Mapping[str, int]]]
 
 
 @dataclass(frozen=True)
@@ -170,10 +173,11 @@ class Pipeline:
 
     def _write_log(self, batch: Batch, number: int, attempt: str) -> Entry:
         path = self.store.place("log", number, attempt, ".parquet")
+        files = {}
         if batch.rows:
             columns = [list(column) for column in zip(*batch.rows, strict=True)]
-            _write(pa.table(columns, schema=LOG), self.store.path / path)
-        return Entry(number, path, len(batch.rows), attempt)
+            files[path] = sealed.write_table(pa.table(columns, schema=LOG), self.store.path / path)
+        return Entry(number, path, len(batch.rows), attempt, files)
 
     def _write_rejected(self, manifest: Manifest, batch: Batch, source: str) -> Manifest:
         if not batch.rejected:
@@ -184,29 +188,26 @@ class Pipeline:
             [r.line.rstrip("\n") for r in batch.rejected],
             [source] * len(batch.rejected),
         ]
-        _write(pa.table(columns, schema=REJECTED), self.store.path / path)
-        entry = Entry(manifest.batch, path, len(batch.rejected), manifest.token, (path,))
+        seal = sealed.write_table(pa.table(columns, schema=REJECTED), self.store.path / path)
+        entry = Entry(manifest.batch, path, len(batch.rejected), manifest.token, {path: seal})
         return replace(manifest, rejected=(*manifest.rejected, entry))
 
     # -- the whole ---------------------------------------------------------------------------------
 
     def init(self, partitions: int) -> Manifest:
         """Begin with nothing."""
-        return self.begin(lambda place: place.mkdir(), partitions)
+        return self.begin(_nothing, partitions)
 
-    def begin(self, write: Callable[[Path], Mapping[str, int] | None], partitions: int) -> Manifest:
-        """Have the base written and answer all that it demands: batch 0.
-
-        `write` may tell how many rows of which relation had no owner; they are counted as rejected.
-        """
+    def begin(self, write: WriteBase, partitions: int) -> Manifest:
+        """Have the base written and answer all that it demands: batch 0."""
         with writing(self.store, "nothing was committed"):
             return self._begin(write, partitions)
 
-    def _begin(self, write: Callable[[Path], Mapping[str, int] | None], partitions: int) -> Manifest:
+    def _begin(self, write: WriteBase, partitions: int) -> Manifest:
         attempt = token()
         path = self.store.place("base", 0, attempt)
-        ownerless = write(self.store.path / path) or {}
-        base = Entry(0, path, write_index(self.store.path / path), attempt)
+        parts, ownerless = write(self.store.path / path)
+        base = Entry(0, path, write_index(self.store.path / path, parts), attempt)
         manifest = Manifest(partitions, 0, attempt, base)
         manifest, applied = self.roads.begin(manifest, [q.name for q in self.deployment.queries])
         reasons = {f"{count} rows of {r} have no owner": count for r, count in ownerless.items() if count}
@@ -255,7 +256,7 @@ class Pipeline:
         (self.store.path / path).mkdir()
         tasks = fold_tasks(self.store.path, manifest.base, manifest.log, path)
         made = self.run(f"incoq batch {manifest.batch}: compact", fold, tasks)
-        rows = write_index(self.store.path / path, [file for files in made for file in files])
+        rows = write_index(self.store.path / path, [part for parts in made for part in parts])
         # It has the token of the last batch in it: an engine that has seen that batch has seen this base.
         base = Entry(manifest.batch, path, rows, manifest.log[-1].token)
         return replace(manifest, base=base, log=())
@@ -264,8 +265,8 @@ class Pipeline:
         table = net_results(self.store, manifest)
         path = self.store.place("results", manifest.batch, attempt, ".parquet")
         table = table.append_column("delta", pa.array([1] * len(table), pa.int8()))
-        _write(table.cast(FEED), self.store.path / path)
-        results = Entry(manifest.batch, path, len(table), attempt, (path,))
+        seal = sealed.write_table(table.cast(FEED), self.store.path / path)
+        results = Entry(manifest.batch, path, len(table), attempt, {path: seal})
         first = max(manifest.feed_from, manifest.batch - keep + 1)
         kept = tuple(entry for entry in manifest.feed if entry.batch >= first)
         return replace(manifest, results=results, feed=kept, feed_from=first)
@@ -274,6 +275,11 @@ class Pipeline:
 def digest(deployment: Deployment) -> str:
     """A name for a compiled program."""
     return hashlib.sha256(json.dumps(deployment.as_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _nothing(place: Path) -> tuple[list[Part], dict[str, int]]:
+    place.mkdir()
+    return [], {}
 
 
 def _is_change_file(path: Path) -> bool:
@@ -295,10 +301,3 @@ def _there(source: str, names: list[str]) -> list[str]:
 
 def _lines(table: Any) -> set[str]:
     return {row_key(*row.values()) for row in table.to_pylist()}
-
-
-def _write(table: Any, path: Path) -> None:
-    """Write a Parquet file that is there whole or not at all."""
-    fresh = path.with_name("." + path.name)
-    sealed.write_table(table, fresh, path)
-    fresh.replace(path)

@@ -13,21 +13,42 @@ raises is skipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from incoq.spark import sealed
 from incoq.spark.deployment import Deployment
 from incoq.spark.joins import Joins
 from incoq.spark.relations import Relations, demand_texts
 from incoq.spark.results import entries_of, net_results, row_key
 from incoq.spark.session import described
 from incoq.spark.steps import Steps
-from incoq.spark.store import Manifest, NoJoins, Store
+from incoq.spark.store import Files, Manifest, NoJoins, Store, StoreError
 from incoq.spark.texts import json_key, json_list, json_text
 from incoq.spark.worker import RESULTS
+
+_OF_STORE = re.compile(r"incoq\.spark\.store\.(?:StoreError|Missing): (.*)")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say what a task of a DataFrame finds wrong with the store, or cannot join, as the driver would."""
+    from pyspark.errors import PythonException
+
+    try:
+        yield
+    except PythonException as error:
+        if "Unattached" in str(error):
+            raise NoJoins("a condition reads more than can be joined to its rows") from None
+        if found := _OF_STORE.search(str(error)):
+            raise StoreError(found[1]) from None
+        raise
 
 
 class Recomputation:
@@ -78,6 +99,7 @@ class Recomputation:
         used = [c.relation for c in joins.clauses if c.kind in ("value", "answer")]
         return joins.reason or next(filter(None, map(self.reason, used)), "")
 
+    @_told()
     def differences(self) -> tuple[list[str], list[str]]:
         """The rows in which the results differ, and the queries that were compared."""
         found: list[str] = []
@@ -93,16 +115,16 @@ class Recomputation:
                 found += [f"wrong: {row}" for row in sorted(kept - anew)]
         return found, compared
 
-    def write_changes(self, before: Manifest | None, place: str) -> tuple[list[str], int, int]:
+    @_told()
+    def write_changes(self, before: Manifest | None, place: str) -> tuple[Files, int, int]:
         """Write how all answers differ from those of a manifest: files, rows, growth of the answers."""
-        from pyspark.errors import PythonException
         from pyspark.sql import functions as f
 
         for query in self.deployment.queries:
             if reason := self.reason(query.name):
                 raise NoJoins(f"{query.name} cannot be computed by joins: {reason}")
         keys = [json_key(f.col("params")).alias("kp"), json_key(f.col("result")).alias("kr")]
-        anew = result_frame(self.spark, []).drop("delta")
+        anew = result_frame(self.spark, self.store, {}).drop("delta")
         for query in self.deployment.queries:
             anew = anew.unionByName(self.answers(query.name).withColumn("query", f.lit(query.name)))
         anew = anew.select("query", *keys, "params", "result")
@@ -115,23 +137,19 @@ class Recomputation:
             f.when(f.col("params").isNull(), -1).otherwise(1).cast("tinyint").alias("delta"),
         )  # fmt: skip
         folder = self.store.path / place
-        try:
-            changed.write.parquet(str(folder))
-        except PythonException as error:
-            if "Unattached" in str(error):
-                raise NoJoins("a condition reads more than can be joined to its rows") from None
-            raise
-        deltas = [pq.read_table(path, columns=["delta"])["delta"] for path in folder.glob("part-*.parquet")]
-        files = [f"{place}/{path.name}" for path in folder.glob("part-*.parquet")]
+        changed.write.parquet(str(folder))
+        files, deltas = {}, []
+        for path in sorted(folder.glob("part-*.parquet")):
+            data = path.read_bytes()
+            files[f"{place}/{path.name}"] = sealed.seal(data)
+            deltas.append(pq.read_table(pa.BufferReader(data), columns=["delta"])["delta"])
         return files, sum(map(len, deltas)), sum(pc.sum(d).as_py() or 0 for d in deltas)
 
 
-def by_joins(
-    spark: Any, store: Store
-) -> Callable[[Manifest | None, Manifest, str], tuple[list[str], int, int]]:
+def by_joins(spark: Any, store: Store) -> Callable[[Manifest | None, Manifest, str], tuple[Files, int, int]]:
     """The road that a pipeline takes where joins are cheaper."""
 
-    def write(before: Manifest | None, after: Manifest, place: str) -> tuple[list[str], int, int]:
+    def write(before: Manifest | None, after: Manifest, place: str) -> tuple[Files, int, int]:
         name = f"incoq batch {after.batch}: answer by joins"
         with Recomputation(spark, store, after) as anew, described(spark, name):
             return anew.write_changes(before, place)
@@ -139,9 +157,13 @@ def by_joins(
     return write
 
 
-def result_frame(spark: Any, files: list[str]) -> Any:
-    """Rows of the feed or of folded results, as a DataFrame."""
-    return spark.read.schema(RESULTS).parquet(*files) if files else spark.createDataFrame([], RESULTS)
+def result_frame(spark: Any, store: Store, files: Files) -> Any:
+    """Rows of the feed or of folded results, as a DataFrame; Spark does not look whether they are damaged."""
+    for file, seal in files.items():
+        sealed.check_file(store.path / file, seal)
+    if not files:
+        return spark.createDataFrame([], RESULTS)
+    return spark.read.schema(RESULTS).parquet(*(str(store.path / file) for file in files))
 
 
 def net_frame(spark: Any, store: Store, manifest: Manifest | None) -> Any:
@@ -149,7 +171,7 @@ def net_frame(spark: Any, store: Store, manifest: Manifest | None) -> Any:
     from pyspark.sql import functions as f
 
     entries = entries_of(manifest) if manifest is not None else []
-    rows = result_frame(spark, [str(store.path / file) for e in entries for file in e.files])
+    rows = result_frame(spark, store, {file: seal for e in entries for file, seal in e.files.items()})
     keyed = rows.withColumn("kp", json_key(f.col("params"))).withColumn("kr", json_key(f.col("result")))
     text = {c: f.max(f.when(f.col("delta") > 0, f.col(c))).alias(c) for c in ("params", "result")}
     counted = keyed.groupBy("query", "kp", "kr").agg(f.sum("delta").alias("n"), *text.values())

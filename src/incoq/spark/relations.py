@@ -13,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from incoq.spark import sealed
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
-from incoq.spark.lookup import TRIPLES, Lookup, log_of
+from incoq.spark.lookup import Lookup, log_of
+from incoq.spark.parts import TRIPLES, OpenPart, Part, check_part
+from incoq.spark.session import runner
 from incoq.spark.store import Manifest, Store
 from incoq.spark.values import as_key, from_text
 
@@ -30,21 +30,21 @@ class Relations:
 
     def __init__(self, spark: Any, store: Store, manifest: Manifest) -> None:
         self.spark, self.store, self.manifest = spark, store, manifest
-        self.logs = tuple(store.path / entry.path for entry in manifest.log)
+        self.lookup = Lookup(store.path, manifest.base, manifest.log)
+        self.compared: set[str] = set()  # relations whose files are as they were written
 
     def demand(self, query: str) -> list[str]:
         """The demanded combinations of a query: JSON of lists."""
-        lookup = Lookup(self.store.path, self.manifest.base, self.manifest.log)
-        return [params for _, params in lookup.demand([query])]
+        return [params for _, params in self.lookup.demand([query])]
 
     def has(self, relation: str) -> bool:
         """May the relation hold anything?"""
-        return bool(self._files(relation)) or any(_has(path, relation) for path in self.logs)
+        return bool(self._parts(relation)) or any(_has(*file, relation) for file in self.lookup.log)
 
     def may_hold_tuples(self, relation: str, column: str) -> bool:
         """May a column of a relation hold a tuple? False is certain."""
-        return any(_tuples_in_file(path, column) for path in self._files(relation)) or any(
-            _tuples_in_log(path, relation, column) for path in self.logs
+        return any(_tuples_in_part(self._base, part, column) for part in self._parts(relation)) or any(
+            _tuples_in_log(*file, relation, column) for file in self.lookup.log
         )
 
     def rows(self, relation: str, owners: Sequence[str] | None = None) -> Any:
@@ -78,19 +78,32 @@ class Relations:
             found = found.unionByName(keys).groupBy("o", "k").agg(f.min("x").alias("x"))
         return found
 
-    def _files(self, relation: str) -> list[Path]:
-        return sorted((self.store.path / self.manifest.base.path / f"rel={relation}").glob("part-*.parquet"))
+    @property
+    def _base(self) -> Path:
+        return self.store.path / self.manifest.base.path
+
+    def _parts(self, relation: str) -> list[Part]:
+        return self.lookup.base.by_relation.get(relation, [])
+
+    def _compared(self, relation: str) -> list[str]:
+        """The files of a relation; Spark does not look whether they are damaged, so tasks do before."""
+        parts = self._parts(relation)
+        if relation not in self.compared:
+            tasks = [(str(self._base), part) for part in parts]
+            runner(self.spark)(f"incoq: compare the files of {relation} with their seals", check_part, tasks)
+            self.compared.add(relation)
+        return [str(self._base / part.name) for part in parts]
 
     def _scanned(self, relation: str) -> Any:
         from pyspark.sql import functions as f
 
-        files = self._files(relation)
+        files = self._compared(relation)
         frame = (
-            self.spark.read.schema(SCHEMA).parquet(*map(str, files))
+            self.spark.read.schema(SCHEMA).parquet(*files)
             if files
             else self.spark.createDataFrame([], SCHEMA)
         )
-        changes = _last_rows(self.logs, relation)
+        changes = _last_rows(self.lookup.log, relation)
         if changes is not None:
             log = self.spark.createDataFrame(changes)
             gone = f.broadcast(log.select("o", "k"))
@@ -103,12 +116,12 @@ def demand_texts(params: str) -> list[str]:
     return [as_key(value) for value in from_text("j" + params)]
 
 
-def _last_rows(log: Sequence[Path], relation: str) -> Any:
+def _last_rows(log: Sequence[tuple[Path, str]], relation: str) -> Any:
     """What the log leaves behind of a relation, as an Arrow table (o, k, x, p); None: nothing."""
     found: dict[tuple[str, str], tuple[str | None, bool]] = {}
-    for path in log:
-        if _has(path, relation):
-            table = log_of(path)
+    for file in log:
+        if _has(*file, relation):
+            table = log_of(*file)
             table = table.filter(pc.equal(table["rel"], relation))
             for o, k, x, p in zip(*(table[c].to_pylist() for c in ("o", "k", "x", "p")), strict=True):
                 found[o, k] = (x, p)
@@ -120,22 +133,21 @@ def _last_rows(log: Sequence[Path], relation: str) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _has(path: Path, relation: str) -> bool:
-    return bool(pc.any(pc.equal(log_of(path)["rel"], relation)).as_py())
+def _has(path: Path, seal: str, relation: str) -> bool:
+    return bool(pc.any(pc.equal(log_of(path, seal)["rel"], relation)).as_py())
 
 
 @lru_cache(maxsize=4096)
-def _tuples_in_log(path: Path, relation: str, column: str) -> bool:
-    table = log_of(path)
+def _tuples_in_log(path: Path, seal: str, relation: str, column: str) -> bool:
+    table = log_of(path, seal)
     of_it = table.filter(pc.equal(table["rel"], relation))
     return bool(pc.any(pc.starts_with(of_it[column], "j[")).as_py())
 
 
 @lru_cache(maxsize=4096)
-def _tuples_in_file(path: Path, column: str) -> bool:
+def _tuples_in_part(base: Path, part: Part, column: str) -> bool:
     """By the bounds of its row groups: a text of a tuple begins with `j[`."""
-    with sealed.intact(path):
-        metadata = pq.read_metadata(path)
+    metadata = OpenPart(base, part).metadata
     names = [metadata.schema.column(n).name for n in range(metadata.num_columns)]
     for group in range(metadata.num_row_groups):
         bounds = metadata.row_group(group).column(names.index(column)).statistics

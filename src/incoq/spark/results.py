@@ -48,7 +48,7 @@ def net_results(store: Store, manifest: Manifest, query: str | None = None) -> A
     known = [q.name for q in store.deployment().queries]
     if query is not None and query not in known:
         raise StoreError(f"no query is called {query}; the program has {', '.join(known)}")
-    tables = [_read(store, f, query) for e in entries_of(manifest) for f in e.files]
+    tables = [_read(store, *f, query) for e in entries_of(manifest) for f in e.files.items()]
     rows = _with_one_spelling(pa.concat_tables([FEED.empty_table(), *tables]))
     counted = rows.group_by(["query", "params", "result"]).aggregate([("delta", "sum")])
     wrong = counted.filter(
@@ -104,8 +104,8 @@ def _tuples(rows: Any) -> Iterator[tuple[str, str, str]]:
     return zip(*(rows[c].to_pylist() for c in ("query", "params", "result")), strict=True)
 
 
-def _read(store: Store, file: str, query: str | None) -> Any:
-    table = sealed.read_table(store.path / file, FEED)
+def _read(store: Store, file: str, seal: str, query: str | None) -> Any:
+    table = sealed.read_table(store.path / file, seal, FEED)
     return table if query is None else table.filter(pc.equal(table["query"], query))
 
 
@@ -118,6 +118,6 @@ def feed_rows(store: Store, after: int | None = None) -> Iterator[tuple[str, str
         )
     for entry in manifest.feed:
         if after is None or entry.batch > after:
-            for file in entry.files:
-                for row in _read(store, file, None).to_pylist():
+            for file, seal in entry.files.items():
+                for row in _read(store, file, seal, None).to_pylist():
                     yield row["query"], row["params"], row["result"], row["delta"], entry.batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from incoq.spark.events import Batch
@@ -11,12 +11,12 @@ from incoq.spark.hosting import DEMAND
 from incoq.spark.lookup import Lookup
 from incoq.spark.planner import JOINS, ROADS, Estimate, Measures, estimate
 from incoq.spark.reach import Reach, reach_of
-from incoq.spark.store import Entry, Manifest, NoJoins, Store, StoreError, with_total
+from incoq.spark.store import Entry, Files, Manifest, NoJoins, Store, StoreError, with_total
 from incoq.spark.worker import Outcome, partition_of
 
 # Writes how the answers of a manifest differ from those of one before to a place; None before: from none.
 # Gives the files, how many rows they have, and by how many the answers grew.
-Joins = Callable[[Manifest | None, Manifest, str], tuple[list[str], int, int]]
+Joins = Callable[[Manifest | None, Manifest, str], tuple[Files, int, int]]
 Advance = Callable[[Manifest, str, bool, bool], list[Outcome]]  # name, from scratch, with a snapshot
 
 
@@ -133,7 +133,7 @@ class Roads:
         assert self.joins is not None
         place = self.store.place("feed", changed.batch, changed.token)
         files, changes, grown = self.joins(before, changed, place)
-        feed = Entry(changed.batch, place, changes, changed.token, tuple(sorted(files)))
+        feed = Entry(changed.batch, place, changes, changed.token, files)
         return Applied(feed, (), changes, grown, "joins")
 
     def _learned(
@@ -152,7 +152,7 @@ class Roads:
                    "no_joins": self.no_joins},
         )  # fmt: skip
         changed = with_total(changed, **{f"by_{applied.road}": 1})
-        files = tuple(sorted(o.snapshot for o in applied.outcomes if o.snapshot))
+        files = _in_order(o.snapshot for o in applied.outcomes)
         if not files:
             return changed
         place = self.store.place("snapshots", changed.batch, changed.token)
@@ -162,6 +162,11 @@ class Roads:
 
 def feed_entry(manifest: Manifest, outcomes: Sequence[Outcome]) -> Entry:
     """What the partitions wrote to the feed."""
-    files = tuple(sorted(o.file for o in outcomes if o.file))
+    files = _in_order(o.feed for o in outcomes)
     path = f"feed/{manifest.batch:08d}-{manifest.token}"
     return Entry(manifest.batch, path, sum(o.changes for o in outcomes), manifest.token, files)
+
+
+def _in_order(written: Iterable[Files]) -> Files:
+    """What several tasks wrote, by name."""
+    return dict(sorted(file for files in written for file in files.items()))

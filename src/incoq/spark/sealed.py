@@ -1,11 +1,14 @@
 """Parquet files that tell when they are damaged, or are not the file that was asked for.
 
-Every page has a checksum, which is verified when the page is read, and the file knows its own name: a file
-that was truncated, altered or exchanged for another gives a `StoreError`, not an answer.
+Whoever names a file keeps its *seal*, a digest of its bytes: the manifest, which is sealed itself, for all
+files but those of the base, whose index has a seal for each piece (`parts`). Bytes are compared with their
+seal before anything is made of them: also footers and headers of pages, of which Parquet has no checksum. So
+a file that was truncated, altered or exchanged for another gives a `StoreError`, not an answer.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,25 +19,18 @@ import pyarrow.parquet as pq
 
 from incoq.spark.store import Missing, StoreError
 
-_NAME, _ROWS = b"incoq.file", b"incoq.rows"
-_OPTIONS = {"compression": "zstd", "write_page_checksum": True}
+_DIGITS = 16
 
 
-def _name_of(path: Path) -> bytes:
-    """What tells a file from all others, wherever the store is: in the base its relation, too."""
-    own = path.parent.name.startswith("rel=")
-    return (f"{path.parent.name}/{path.name}" if own else path.name).encode()
+def seal(data: Any) -> str:
+    """What tells bytes from others."""
+    return hashlib.sha256(data).hexdigest()[:_DIGITS]
 
 
-def write_table(table: Any, place: Path, named: Path, **options: Any) -> None:
-    """Write a table to a place for the file that it will be."""
-    told = {_NAME: _name_of(named), _ROWS: _counted(table)}
-    pq.write_table(table.replace_schema_metadata(told), place, **{**_OPTIONS, **options})
-
-
-def writer(schema: Any, place: Path, named: Path, **options: Any) -> Any:
-    """The same, for tables that come one after another."""
-    return pq.ParquetWriter(place, schema.with_metadata({_NAME: _name_of(named)}), **{**_OPTIONS, **options})
+def compare(path: Path, found: str, told: str) -> None:
+    """Refuse a file of which something has another seal than it was written with."""
+    if found != told:
+        raise StoreError(f"{path} is damaged: it is not what was written")
 
 
 @contextmanager
@@ -48,31 +44,34 @@ def intact(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} is damaged: {str(error) or type(error).__name__}") from None
 
 
-def open_file(path: Path, ahead: bool = True) -> Any:
-    """A file to read row groups from, each inside `intact`; `ahead` has threads fetch what is read next."""
-    with intact(path):
-        file = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=ahead)
-        metadata = file.schema_arrow.metadata or {}
-        told, rows = metadata.get(_NAME), metadata.get(_ROWS)
-        groups = sum(file.metadata.row_group(n).num_rows for n in range(file.num_row_groups))
-    if rows is not None and rows.partition(b" ")[0] != str(groups).encode():
-        raise StoreError(f"{path} is damaged: it was written with other rows")
-    if told is not None and told != _name_of(path):
-        raise StoreError(f"{path} is damaged: it holds what was written as {told.decode(errors='replace')}")
-    return file
+def hidden(path: Path) -> Path:
+    """Where a file is written before it gets its name, so that it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name("." + path.name)
 
 
-def read_table(path: Path, schema: Any) -> Any:
+def write_table(table: Any, path: Path) -> str:
+    """Write a table as a file; its seal."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    data = sink.getvalue()
+    fresh = hidden(path)
+    fresh.write_bytes(data)
+    fresh.replace(path)
+    return seal(data)
+
+
+def read_table(path: Path, told: str, schema: Any) -> Any:
     """A whole file, of which all columns of a schema are asked for."""
-    file = open_file(path, ahead=False)  # small: to wait for a thread takes longer than to read
     with intact(path):
-        table = file.read(schema.names, use_threads=False).select(schema.names).cast(schema)
-        told = (file.schema_arrow.metadata or {}).get(_ROWS)
-    if told is not None and told != _counted(table):  # the footer has no checksum
-        raise StoreError(f"{path} is damaged: it was written with other rows")
-    return table
+        data = path.read_bytes()
+        compare(path, seal(data), told)
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)  # in memory: nothing to wait for
+        return file.read(schema.names, use_threads=False).select(schema.names).cast(schema)
 
 
-def _counted(table: Any) -> bytes:
-    """How many rows a table has, and how many values are null."""
-    return f"{len(table)} {sum(column.null_count for column in table.columns)}".encode()
+def check_file(path: Path, told: str) -> None:
+    """Compare a file that somebody else is going to read."""
+    with intact(path), path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+    compare(path, found, told)

@@ -6,7 +6,6 @@ read before the demand is put in, so that loading it costs no maintenance.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,21 +17,18 @@ from incoq.spark.lookup import Lookup
 SNAPSHOT = pa.schema([("rel", pa.string()), ("o", pa.string()), ("k", pa.string()), ("x", pa.string())])
 
 
-def write_snapshot(engine: Engine, path: Path) -> None:
-    """Write what an engine holds; the file is there whole or not at all."""
+def write_snapshot(engine: Engine, path: Path) -> str:
+    """Write what an engine holds; the seal of the file."""
     rows = [(relation, o, k, x) for relation, o, k, x, _ in engine.facts()]
     rows += [(relation, o, None, None) for relation, o in engine.everything()]  # type: ignore[misc]
     rows += [(DEMAND + query, params, "", None) for query, params in engine.demanded]
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name("." + path.name)
-    sealed.write_table(pa.table(columns, schema=SNAPSHOT), fresh, path)
-    os.replace(fresh, path)
+    return sealed.write_table(pa.table(columns, schema=SNAPSHOT), path)
 
 
-def load_snapshot(engine: Engine, path: Path) -> int:
+def load_snapshot(engine: Engine, path: Path, seal: str) -> int:
     """Give an engine what another held; how many rows that were."""
-    table = sealed.read_table(path, SNAPSHOT)
+    table = sealed.read_table(path, seal, SNAPSHOT)
     facts: list[Row] = []
     needs: list[tuple[str, str]] = []
     demand: list[tuple[str, str]] = []

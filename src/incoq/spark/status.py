@@ -19,7 +19,8 @@ def status_of(store: Store) -> dict[str, Any]:
     manifest, deployment = store.manifest(), store.deployment()
     reasons: Counter[str] = Counter()
     for entry in manifest.rejected:
-        reasons.update(sealed.read_table(store.path / entry.path, REJECTED)["reason"].to_pylist())
+        for file, seal in entry.files.items():
+            reasons.update(sealed.read_table(store.path / file, seal, REJECTED)["reason"].to_pylist())
     totals = {name: round(value, 3) for name, value in manifest.totals.items()}
     return {
         "store": str(store.path),

@@ -9,9 +9,9 @@
     snapshots/       what the engines held at some batch, one file a partition (rel, o, k, x)
     rejected/        events that were not applied (reason, line)
 
-A file that the manifest does not name does not exist for anybody. So a driver that dies at any moment
-leaves the last committed batch as it was, and the next one does the batch again. Nothing stored is a
-pickle.
+A file that neither the manifest names nor the index of its base does not exist for anybody. So a driver
+that dies at any moment leaves the last committed batch as it was, and the next one does the batch again. Of
+each file that they name they know the seal (`sealed`). Nothing stored is a pickle.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from typing import Any
 from incoq.errors import IncoqError
 from incoq.spark.deployment import Deployment
 
-FORMAT = 3
+FORMAT = 4
+Files = dict[str, str]  # paths of files in the store -> their seals (`sealed`)
 
 
 class StoreError(IncoqError):
@@ -54,7 +55,7 @@ class Entry:
     path: str
     rows: int
     token: str = ""
-    files: tuple[str, ...] = ()
+    files: Files = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,8 @@ class Manifest:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Manifest:
-        def entry(found: dict[str, Any]) -> Entry:
-            return Entry(**{**found, "files": tuple(found["files"])})
-
-        listed = {name: tuple(entry(e) for e in data[name]) for name in ("log", "feed", "rejected")}
-        single = {name: data[name] and entry(data[name]) for name in ("base", "results", "snapshot")}
+        listed = {name: tuple(Entry(**e) for e in data[name]) for name in ("log", "feed", "rejected")}
+        single = {name: data[name] and Entry(**data[name]) for name in ("base", "results", "snapshot")}
         return cls(**{**data, **listed, **single})
 
 

@@ -10,15 +10,14 @@ place, but those of a demand table by name where they have the names of the para
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from incoq.spark.compaction import BASE, COMPRESSION, ROW_GROUP
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER
 from incoq.spark.mapping import Mapping, mapped_frames
+from incoq.spark.parts import TRIPLES, Part, PartWriter
 from incoq.spark.session import described
 from incoq.spark.store import StoreError
 from incoq.spark.values import as_key, as_text
@@ -187,8 +186,8 @@ def _plain(value: Any) -> Any:
 
 def write_tables(
     spark: Any, folder: Path, deployment: Deployment, mapping: Mapping | None, place: Path
-) -> dict[str, int]:
-    """Write the tables of a directory as a base."""
+) -> tuple[list[Part], dict[str, int]]:
+    """Write the tables of a directory as a base, as `write_frames` does."""
     tables = find_tables(folder, deployment, mapping)
     frames = {name: read_table(spark, path) for name, path in tables.items()}
     return write_frames(
@@ -203,10 +202,10 @@ def write_frames(
     mapping: Mapping | None,
     place: Path,
     small: bool = False,
-) -> dict[str, int]:
+) -> tuple[list[Part], dict[str, int]]:
     """Write DataFrames as a base: relations by their names, or mapped tables by theirs.
 
-    Rows without an owner are left out; how many there were of which relation.
+    Gives the parts of the base, and how many rows of which relation were left out, having no owner.
     """
     from pyspark.sql import functions as f
 
@@ -221,15 +220,15 @@ def write_frames(
     with described(spark, "incoq bootstrap: look for rows without an owner"):
         missing = owners.where("owner is null").groupBy("rel").count().collect()
     with described(spark, "incoq bootstrap: write the base"):
-        write_base(rows, place, small)
-    return {row["rel"]: row["count"] for row in missing}
+        parts = write_base(rows, place, small)
+    return parts, {row["rel"]: row["count"] for row in missing}
 
 
 def _size(path: Path) -> int:
     return sum(map(_size, path.iterdir())) if path.is_dir() else path.stat().st_size
 
 
-def write_base(rows: Any, place: Path, small: bool = False) -> None:
+def write_base(rows: Any, place: Path, small: bool = False) -> list[Part]:
     """Sort rows by relation and owner, and write them so that look-ups read little."""
     if small:
         spread = rows.coalesce(1)
@@ -237,34 +236,27 @@ def write_base(rows: Any, place: Path, small: bool = False) -> None:
         wanted = max(rows.sparkSession.sparkContext.defaultParallelism, 1 + rows.count() // _ROWS_PER_FILE)
         spread = rows.repartitionByRange(wanted, "rel", "o")
     ordered = spread.sortWithinPartitions("rel", "o", "k")
-    ordered.mapInArrow(_writer(str(place)), "file string").collect()
+    written = ordered.mapInArrow(_writer(str(place)), "part string").collect()
     place.mkdir(exist_ok=True)
+    return [Part.from_json(json.loads(row["part"])) for row in written]
 
 
 def _writer(place: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Writes sorted rows, one file for each relation, in row groups smaller than Spark's own writer makes."""
+    """Writes sorted rows, one part for each relation, and tells the parts."""
 
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from incoq.spark import sealed
-
-        name, open_files = f"part-{uuid.uuid4().hex[:12]}.parquet", {}
+        writers: dict[str, PartWriter] = {}
         for batch in batches:
             for relation in pc.unique(batch.column("rel")).to_pylist():
                 of_it = batch.filter(pc.equal(batch.column("rel"), relation))
-                rows = pa.table([of_it.column(c).cast(pa.string()) for c in BASE.names], schema=BASE)
-                if relation not in open_files:
-                    folder = Path(place) / f"rel={relation}"
-                    folder.mkdir(parents=True, exist_ok=True)
-                    fresh = folder / f".{name}"
-                    open_files[relation] = sealed.writer(BASE, fresh, folder / name, compression=COMPRESSION)
-                open_files[relation].write_table(rows, row_group_size=ROW_GROUP)
-        for relation, file in open_files.items():
-            file.close()
-            folder = Path(place) / f"rel={relation}"
-            (folder / f".{name}").rename(folder / name)  # there whole or not at all
-        yield pa.RecordBatch.from_arrays([pa.array([name])], names=["file"])
+                rows = pa.table([of_it.column(c).cast(pa.string()) for c in TRIPLES.names], schema=TRIPLES)
+                if relation not in writers:
+                    writers[relation] = PartWriter(Path(place), relation)
+                writers[relation].write(rows)
+        told = [json.dumps(writer.close().to_json()) for writer in writers.values()]
+        yield pa.RecordBatch.from_arrays([pa.array(told, pa.string())], names=["part"])
 
     return write

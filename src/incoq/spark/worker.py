@@ -8,7 +8,6 @@ demand needs, as of the batch before. So it does not matter on which worker a pa
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 import uuid
 from collections.abc import Sequence
@@ -22,9 +21,9 @@ import pyarrow as pa
 from incoq.spark import sealed
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, Engine, Row
-from incoq.spark.lookup import Lookup, log_of
+from incoq.spark.lookup import Lookup, files_of, log_of
 from incoq.spark.snapshots import load_snapshot, trimmed, write_snapshot
-from incoq.spark.store import Entry, Store
+from incoq.spark.store import Entry, Files, Store
 
 REBUILD_AT = (
     2.0  # relevant changes for each loaded fact: beyond, starting anew is cheaper (bench.spark_pipeline)
@@ -60,13 +59,13 @@ class Outcome:
     routed: int  # rows of the batch that concerned it
     fetched: int  # rows that it had to look up
     changes: int
-    file: str
+    feed: Files  # what it wrote
     built: bool
     replayed: int
     demanded: int
     loaded: int
     seconds: float
-    snapshot: str
+    snapshot: Files
     rebuilt: bool  # was starting anew cheaper than applying the batch?
     grown: int  # by how many rows the answers grew
 
@@ -136,16 +135,16 @@ def advance(task: Task) -> Outcome:
             engine = hosted.engine = _reloaded(engine, lookup)
     hosted.seen = wanted[-1]
     reported = engine.report()
-    file = _write_feed(task, reported)
-    snapshot = ""
+    feed = _write_feed(task, reported)
+    snapshot: Files = {}
     if task.snapshot_to:
         if engine.has_released:
             engine = hosted.engine = trimmed(engine, Lookup(Path(task.store), task.base, task.log))
-        snapshot = f"{task.snapshot_to}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
-        write_snapshot(engine, Path(task.store) / snapshot)
+        name = f"{task.snapshot_to}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
+        snapshot[name] = write_snapshot(engine, Path(task.store) / name)
     ENGINES[place] = hosted
     return Outcome(
-        task.partition, routed, fetched, len(reported), file, not usable, replayed, len(engine.demanded),
+        task.partition, routed, fetched, len(reported), feed, not usable, replayed, len(engine.demanded),
         engine.size(), time.perf_counter() - started, snapshot,
         rebuilt, sum(row[3] for row in reported),
     )  # fmt: skip
@@ -163,7 +162,7 @@ def _build(task: Task, log: tuple[Entry, ...]) -> tuple[_Hosted, int]:
     if task.snapshot is not None and task.snapshot.token in known and not task.from_scratch:
         number = f"part-{task.partition:05d}-"
         file = next(f for f in task.snapshot.files if Path(f).name.startswith(number))
-        fetched = load_snapshot(engine, Path(task.store) / file)
+        fetched = load_snapshot(engine, Path(task.store) / file, task.snapshot.files[file])
         return _Hosted(engine, task.program, task.snapshot.token), fetched
     lookup = Lookup(Path(task.store), task.base, log)
     for query, params in lookup.demand(q.name for q in deployment.queries):
@@ -188,8 +187,8 @@ class Relevant:
         rows: list[Row] = []
         demand: list[tuple[str, str, bool]] = []
         loaded = engine.loaded
-        for entry in entries:
-            table = log_of(Path(task.store) / entry.path)
+        for file in files_of(Path(task.store), entries):
+            table = log_of(*file)
             for row in zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x", "p")), strict=True):
                 known = loaded.get(row[0])
                 if known is not None:
@@ -245,15 +244,9 @@ def _reloaded(engine: Engine, lookup: Lookup, demand: Sequence[tuple[str, str, b
     return fresh
 
 
-def _write_feed(task: Task, changes: list[tuple[str, str, str, int]]) -> str:
+def _write_feed(task: Task, changes: list[tuple[str, str, str, int]]) -> Files:
     if not changes:
-        return ""
+        return {}
     name = f"{task.feed}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
     columns = [list(column) for column in zip(*changes, strict=True)]
-    table = pa.table(columns, schema=FEED)
-    place = Path(task.store) / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    fresh = place.with_name("." + place.name)
-    sealed.write_table(table, fresh, place)
-    os.replace(fresh, place)
-    return name
+    return {name: sealed.write_table(pa.table(columns, schema=FEED), Path(task.store) / name)}
