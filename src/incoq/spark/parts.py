@@ -76,6 +76,7 @@ class PartWriter:
             groups = [_group(metadata.row_group(number), file) for number in range(metadata.num_row_groups)]
             name = self.path.relative_to(self.base).as_posix()
             part = Part(name, metadata.num_rows, tuple(groups), sealed.seal(file.read()))
+        sealed.keep(self.fresh)
         self.fresh.replace(self.path)
         return part
 
@@ -133,6 +134,7 @@ def write_index(base: Path, parts: Iterable[Part]) -> int:
     found = sorted(parts, key=lambda part: part.name)
     told = {"base": base.name, "parts": [part.to_json() for part in found]}
     (base / INDEX).write_text(sealed_text(told))
+    sealed.keep(base / INDEX)
     return sum(part.rows for part in found)
 
 

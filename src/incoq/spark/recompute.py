@@ -140,6 +140,7 @@ class Recomputation:
         changed.write.parquet(str(folder))
         files, deltas = {}, []
         for path in sorted(folder.glob("part-*.parquet")):
+            sealed.keep(path)
             data = path.read_bytes()
             files[f"{place}/{path.name}"] = sealed.seal(data)
             deltas.append(pq.read_table(pa.BufferReader(data), columns=["delta"])["delta"])

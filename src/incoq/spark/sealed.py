@@ -9,6 +9,7 @@ a file that was truncated, altered or exchanged for another gives a `StoreError`
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,8 +58,15 @@ def write_table(table: Any, path: Path) -> str:
     data = sink.getvalue()
     fresh = hidden(path)
     fresh.write_bytes(data)
+    keep(fresh)
     fresh.replace(path)
     return seal(data)
+
+
+def keep(path: Path) -> None:
+    """Have the disk hold a file before a manifest names it, so that it outlives a machine that stops."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def read_table(path: Path, told: str, schema: Any) -> Any:
