@@ -68,3 +68,16 @@ def test_an_engine_that_shed_something_knows_what_the_one_before_never_had_to_kn
     made.run_batch(lines([("member", "add", "g1", "u1")], 80), "into the other group")
     assert results(made) == [(["c1", "g1"], "a@b.org")]
     assert made.verify() == []
+
+
+def test_engines_of_stores_that_were_not_used_of_late_are_let_go(tmp_path: Path) -> None:
+    made = [pipeline(tmp_path / str(number)) for number in range(worker.STORES + 1)]
+    for one in made:
+        one.run_batch(lines(WORLD), "world")
+    first, *others = (str(one.store.path) for one in made)
+    held = {store for store, _, _ in worker.ENGINES}
+    assert first not in held
+    assert held.issuperset(others)
+    made[0].run_batch(lines([("field_loc", "assign", "u2", "NYC")], 50), "goes on")
+    assert len(results(made[0])) == 2
+    assert first in {store for store, _, _ in worker.ENGINES}

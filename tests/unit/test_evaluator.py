@@ -17,7 +17,7 @@ import pytest
 
 from incoq.errors import IncoqRuntimeError
 from incoq.evaluator import compile_naive, evaluate
-from incoq.objects import Set, query
+from incoq.objects import Set, lru, query
 
 
 def ask(text: str, relations: dict[str, Any] | None = None, **params: Any) -> Any:
@@ -523,13 +523,13 @@ def test_an_inner_set_in_a_result_is_a_set_with_identity() -> None:
     assert {x: set(ys) for x, ys in answer} == {1: {2, 3}, 2: {3}}
 
 
-@query
+@query(keep=lru(1))
 def fathers(people):  # type: ignore[no-untyped-def]
     """Fathers of people."""
     return {x.father for x in people}
 
 
-@query
+@query(keep=lru(1))
 def youngest(people):  # type: ignore[no-untyped-def]
     return min(x.age for x in people)
 
@@ -538,11 +538,11 @@ class Club:
     def __init__(self, *members: Any) -> None:
         self.members = Set(members)
 
-    @query
+    @query(keep=lru(1))
     def grown(self, age):  # type: ignore[no-untyped-def]
         return {x for x in self.members if x.age >= age}
 
-    @query
+    @query(keep=lru(1))
     def has_grown(self, age):  # type: ignore[no-untyped-def]
         return len(self.grown(age)) > 0
 

@@ -77,7 +77,8 @@ class _Hosted:
     seen: str  # the token of the last batch
 
 
-ENGINES: dict[tuple[str, int, int], _Hosted] = {}
+ENGINES: dict[tuple[str, int, int], _Hosted] = {}  # (store, partition, partitions), the last used last
+STORES = 4  # whose engines a process holds
 
 
 @lru_cache(maxsize=4)
@@ -94,6 +95,13 @@ def _code(text: str, digest: str) -> Any:
 def partition_of(params: str, partitions: int) -> int:
     """The partition that a demanded combination belongs to."""
     return int.from_bytes(hashlib.blake2b(params.encode(), digest_size=8).digest(), "big") % partitions
+
+
+def _drop_engines() -> None:
+    """Let go of the engines of stores that were not used of late."""
+    stores = list(dict.fromkeys(store for store, _, _ in reversed(ENGINES)))
+    for place in [place for place in ENGINES if place[0] in stores[STORES:]]:
+        del ENGINES[place]
 
 
 def advance(task: Task) -> Outcome:
@@ -143,6 +151,8 @@ def advance(task: Task) -> Outcome:
         name = f"{task.snapshot_to}/part-{task.partition:05d}-{uuid.uuid4().hex[:8]}.parquet"
         snapshot[name] = write_snapshot(engine, Path(task.store) / name)
     ENGINES[place] = hosted
+    if not usable:
+        _drop_engines()
     return Outcome(
         task.partition, routed, fetched, len(reported), feed, not usable, replayed, len(engine.demanded),
         engine.size(), time.perf_counter() - started, snapshot,
