@@ -21,11 +21,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from threading import Lock
 
 from trust import branches
 from trust.mutations import PHASES, ROOT, SOURCE, Mutant, mutants
@@ -48,11 +52,12 @@ PARTS = (
 )
 LIMIT = 85.0
 LEAST = 100  # mutants that a figure needs
-FIRST, MOST = 12.0, 60.0  # seconds of CPU of tests, as measured under coverage
+FIRST, MOST = 12.0, 300.0  # seconds of CPU of tests, as measured under coverage
 HANGS = 90.0
 MEMORY = 4 << 30
 GOLDEN = "tests/golden/"
 OPERATIONS = "1500"
+WORKERS = 2
 
 KILLED, TEXT, SURVIVED = "a test", "a reviewed text", "nothing"
 
@@ -96,16 +101,21 @@ class Covering:
 
 
 def stages(tests: list[str], seconds: dict[str, float], kills: Counter[str]) -> Iterator[list[str]]:
-    """Tests in the order of what they saw before in their time, then reviewed texts, then more tests."""
+    """Tests in the order of what they saw before in their time, then reviewed texts, then tests of all files
+    in turn, so that what is looked at differs."""
     ordered = sorted(tests, key=lambda name: (seconds[name] + 0.02) / (1 + kills[name]))
     texts = [name for name in ordered if name.startswith(GOLDEN)]
     others = [name for name in ordered if not name.startswith(GOLDEN)]
-    first: list[str] = []
-    more: list[str] = []
-    spent = 0.0
-    for name in others:
-        spent += seconds[name]
-        (first if spent <= FIRST else more if spent <= MOST else []).append(name)
+    spent = list(accumulate(seconds[name] for name in others))
+    first = others[: bisect_right(spent, FIRST)]
+    turns: Counter[str] = Counter()
+    turn: dict[str, int] = {}
+    for name in others[len(first) :]:
+        file = name.partition("::")[0]
+        turn[name] = turns[file]
+        turns[file] += 1
+    rest = sorted(turn, key=turn.__getitem__)
+    more = rest[: bisect_right(list(accumulate(seconds[name] for name in rest)), MOST)]
     yield from filter(None, (first, texts, more))
 
 
@@ -190,13 +200,24 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         for tests in stages(covering.of(sound), covering.seconds, ledger.kills):
             if by := fails(tests, place, 10 * HANGS):
                 raise RuntimeError(f"the source as it is fails: {by}")
-        for mutant in waiting:
-            if time.perf_counter() - start > budget_seconds:
-                break
-            ledger.seen[mutant.key] = attempt(mutant, place, covering, ledger)
-            again.discard(mutant.key)
-            ledger.tests = ledger.tests if again else suite
-            ledger.write()
+
+    noting = Lock()
+
+    def work() -> None:
+        """Mutants, one after another, in a copy of its own."""
+        with copied() as place:
+            while waiting and time.perf_counter() - start < budget_seconds:
+                mutant = waiting.pop(0)
+                by = attempt(mutant, place, covering, ledger)
+                with noting:
+                    ledger.seen[mutant.key] = by
+                    again.discard(mutant.key)
+                    ledger.tests = ledger.tests if again else suite
+                    ledger.write()
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for done_by in [pool.submit(work) for _ in range(WORKERS)]:
+            done_by.result()
     done = [m for m in order if m.key in ledger.seen]
     return outcome(done, len(order), ledger, seed)
 

@@ -69,17 +69,15 @@ def test_the_interval_of_a_share_is_wilsons() -> None:
     assert gate.interval(0, 0) == (0.0, 100.0)
 
 
-def test_tests_that_saw_much_in_little_time_come_first_and_texts_after_them() -> None:
+def test_tests_that_saw_much_in_little_time_come_first_then_texts_then_those_of_all_files_in_turn() -> None:
     seconds = {
-        "quick": 0.1,
-        "slow": 5.0,
-        "sharp": 5.0,
-        "slower": 30.0,
-        "tests/golden/x": 0.01,
-        "hopeless": 90.0,
-    }
-    order = list(gate.stages(sorted(seconds), seconds, Counter(sharp=80)))
-    assert order == [["sharp", "quick", "slow"], ["tests/golden/x"], ["slower"]]
+        "a::quick": 0.1, "a::slow": 5.0, "a::sharp": 5.0, "a::slower": 30.0, "a::slowest": 40.0,
+        "b::slower": 60.0, "b::hopeless": 900.0, "tests/golden/x": 0.01,
+    }  # fmt: skip
+    order = list(gate.stages(sorted(seconds), seconds, Counter({"a::sharp": 80})))
+    assert order == [
+        ["a::sharp", "a::quick", "a::slow"], ["tests/golden/x"], ["a::slower", "b::slower", "a::slowest"],
+    ]  # fmt: skip
 
 
 def test_a_change_that_a_test_sees_is_seen_and_the_source_as_it_is_is_not_accused(tmp_path: Path) -> None:
