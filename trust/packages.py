@@ -35,6 +35,7 @@ PLACE = ROOT / ".trust" / "packages"
 PYTHON = PLACE / "venv" / "bin" / "python"
 MODES = ("filtered", "incremental")
 SECONDS = 900  # for one run of the tests of a package
+TIMED = ("--timeout=120",)  # each test of it
 DONE = PLACE / "done.json"
 
 
@@ -293,7 +294,7 @@ def outcomes(package: Package, label: str, place: Path) -> tuple[dict[str, str],
     report.unlink(missing_ok=True)
     (place.parent / "pytest.ini").write_text("[pytest]\n")  # or that of this checkout would count
     command = [
-        str(PYTHON), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "--timeout=120",
+        str(PYTHON), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *TIMED,
         "-o", "junit_family=xunit1", *package.options, package.tests,
     ]  # fmt: skip
     environment = {
