@@ -29,6 +29,7 @@ from incoq.frontend.check_classes import (
     computed_fields,
     defines_equality,
     doubtful_classes,
+    followed_classes,
     part_fields,
     unconstrained,
 )
@@ -204,6 +205,7 @@ def _compile(
         plan, supply, lists, lists or dicts, switches, may_reenter(program), batches, plain
     )
     doubtful = doubtful_classes(program, plan.fields())
+    followed = followed_classes(program, plan.fields()) if support.follow else ()
     bound = bound_companions(trees)
     modules = tuple(
         rewrite_module(
@@ -217,6 +219,7 @@ def _compile(
             bound,
             fixed,
             doubtful,
+            followed,
         )
         for m in program.modules
     )

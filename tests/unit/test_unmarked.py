@@ -346,3 +346,80 @@ def sizes(all_): return {o.size for o in all_}
     with pytest.raises(incoq.CompileError) as caught:
         incoq.compile_source(text, unmarked=True)
     assert caught.value.code == "IQ206"
+
+
+FOLLOWED = """
+import dataclasses
+
+class Plain:
+    def __init__(self, n): self.n = n
+class Derived(Plain):
+    def __init__(self, n):
+        super().__init__(n)
+        self.other = 1
+class Slotted:
+    __slots__ = ("n", "m")
+    def __init__(self, n): self.n = n
+class Fault(ValueError):
+    def __init__(self, n): self.n = n
+@dataclasses.dataclass(eq=False)
+class Data:
+    n: int
+@dataclasses.dataclass(eq=False, slots=True)
+class Slim:
+    n: int
+class Own:
+    def __init__(self, n): self.n, self.seen = n, []
+
+class Group:
+    def __init__(self, members): self.members = set(members)
+    def above(self, limit): return {m.n for m in self.members if m.n > limit}
+    def total(self): return sum(m.n for m in self.members)
+
+def outer():
+    class Inner:
+        def __init__(self, n): self.n = n
+    return Inner
+"""
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+@pytest.mark.parametrize("kind", ["Plain", "Derived", "Slotted", "Fault", "Data", "Slim", "Own", "Inner"])
+def test_fields_that_code_outside_the_program_assigns_are_seen(kind: str, mode: str) -> None:
+    def told(scope: dict[str, Any]) -> list[Any]:
+        cls = scope["outer"]() if kind == "Inner" else scope[kind]
+        further = type("Further", (cls,), {})  # a class of whoever uses it
+        one, two = cls(1), further(5)
+        group = scope["Group"]([one, two])
+        found: list[Any] = [sorted(group.above(2)), group.total()]
+        one.n = 7
+        found += [sorted(group.above(2)), group.total()]
+        two.n -= 4
+        setattr(one, "n", 3)  # noqa: B010
+        found += [sorted(group.above(2)), group.total()]
+        del two.n
+        with pytest.raises(AttributeError):
+            group.above(2)
+        with pytest.raises(AttributeError):
+            del two.n
+        two.n = 9
+        group.members = [two]
+        found += [sorted(group.above(2)), group.total()]
+        two.n = 4
+        with pytest.raises(AttributeError):
+            two.missing  # noqa: B018
+        return [*found, sorted(group.above(2)), group.total(), two.n]
+
+    compiled = incoq.compile_source(FOLLOWED, unmarked=True, mode=mode)
+    assert sum(bool(site.faults) for site in compiled.sites) == 2
+    assert told(load(compiled.code)) == told(load(FOLLOWED))
+
+
+def test_classes_of_marked_queries_and_those_without_a_field_that_is_read_stay_as_they_are() -> None:
+    marked = "from incoq import query\nclass A:\n    def __init__(self): self.n = 1\n"
+    marked += "@query\ndef q(s): return {a.n for a in s}\n"
+    assert load(incoq.compile_source(marked).code)["A"].__setattr__ is object.__setattr__
+    unread = FOLLOWED + "class Other:\n    def __init__(self): self.k = 1\n"
+    scope = load(incoq.compile_source(unread, unmarked=True).code)
+    assert scope["Other"].__setattr__ is object.__setattr__
+    assert scope["Plain"].__setattr__ is not object.__setattr__

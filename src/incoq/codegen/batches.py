@@ -20,9 +20,11 @@ from incoq.codegen.prelude import (
     REFUSED,
     SPACES,
     STALE,
+    drop_field,
     recover,
     set_add,
     set_discard,
+    store_field,
     stored,
 )
 
@@ -39,9 +41,9 @@ def own_value(o: Any, field: str) -> Any:
 def give(o: Any, field: str, value: Any) -> None:
     """Set or delete a field, unmaintained."""
     if value is not MISSING:
-        setattr(o, field, value)
+        store_field(o, field, value)
     elif own_value(o, field) is not MISSING:
-        delattr(o, field)
+        drop_field(o, field)
 
 
 def hold(s: Any, x: Any, is_there: bool) -> None:

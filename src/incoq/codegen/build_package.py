@@ -96,7 +96,8 @@ def exported_names(support: SupportCode) -> set[str]:
     deciding = {tag for tags in support.guards.values() for tag in tags}
     for entry in (*support.entries.values(), *support.set_entries.values()):
         deciding |= entry.structures()
-    return names | deciding | {*support.fixed.values(), *support.shown} | {support.setattr_, support.delattr_}
+    by_name = {support.setattr_, support.delattr_, support.follow}
+    return names | deciding | {*support.fixed.values(), *support.shown} | by_name
 
 
 def names_needed(rewritten: RewrittenModule, support: SupportCode) -> list[str]:

@@ -46,11 +46,13 @@ def rewrite_module(
     bound: Collection[ast.AST] = (),
     made: Mapping[str, ast.expr] = MappingProxyType({}),
     doubtful: Mapping[ast.ClassDef, Sequence[str]] = MappingProxyType({}),
+    followed: Collection[ast.ClassDef] = (),
 ) -> RewrittenModule:
     """Rewrite queries, updates and imports of one module; `tracked` names the builtin containers whose
     changes are to be seen, `private` holds expressions that make some which no query reaches, `bound` the
     methods whose companions are asked of objects, `made` what makes the fixed sets, `doubtful` the classes of
-    which the run has to show whether they compute some fields."""
+    which the run has to show whether they compute some fields, `followed` those whose fields code outside the
+    program may assign."""
     source = SourceText(module.source)
     edits: list[Edit] = []
     replaced: dict[ast.AST, str] = {}
@@ -73,7 +75,10 @@ def rewrite_module(
     after: list[Edit] = []  # what follows a class comes after all that its last statement becomes
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ClassDef) and node in doubtful:
-            after.insert(0, _check_after(source, node, doubtful[node], support))  # and after an inner class's
+            check = f"{support.names['check_fields']}({', '.join((node.name, *map(repr, doubtful[node])))})"
+            after.insert(0, _after_class(source, node, check))  # and after an inner class's
+        if isinstance(node, ast.ClassDef) and node in followed:
+            after.insert(0, _after_class(source, node, f"{support.follow}({node.name})"))
         edit = _import(module, source, node, support)
         if edit is not None:
             skip.append(node)
@@ -93,7 +98,7 @@ def rewrite_module(
     )  # fmt: skip
     try:
         in_place = InPlace()
-        if "inlining" not in without:
+        if "inlining" not in without and not support.follow:
             in_place = InPlace(sets=frozenset(support.own_classes.values()))
             if not binds_anywhere(module.tree, CAUGHT_IN_PLACE):
                 in_place = InPlace(
@@ -126,12 +131,11 @@ def merge(rewritten: RewrittenModule, support: SupportCode) -> str:
     )
 
 
-def _check_after(source: SourceText, node: ast.ClassDef, fields: Sequence[str], support: SupportCode) -> Edit:
+def _after_class(source: SourceText, node: ast.ClassDef, call: str) -> Edit:
     """Look at a class as soon as it is made."""
     at = source.line_end(source.end(node))
     indent = source.line_indentation(source.start(node))
-    arguments = ", ".join((node.name, *map(repr, fields)))
-    return Edit(at, at, f"{source.newline(at)}{indent}{support.names['check_fields']}({arguments})")
+    return Edit(at, at, f"{source.newline(at)}{indent}{call}")
 
 
 def _answer(query: ObjectQuery, support: SupportCode) -> str:

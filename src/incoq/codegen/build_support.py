@@ -57,6 +57,7 @@ class SupportCode:
     fixed: dict[str, str]  # fixed set -> the name that the code has for it
     own_classes: dict[str, str]  # class of a fixed set while it is maintained -> that set
     bound: dict[str, dict[str, str]]  # such a set -> its methods that maintain nothing, by their names
+    follow: str  # function(class) that has fields maintained which code outside the program assigns, or none
     at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
     shown: tuple[str, ...]  # the names that such expressions look answers up by, which `hide` rebinds
     roots: tuple[str, ...]  # what stays even where nothing mentions it
@@ -125,7 +126,7 @@ def build_support(
     weakly = supply.fresh("weakly") if weak else ""
     asking = Asking(plan, support, supply, renderer, weakly)
     asking.build()
-    setattr_, delattr_, by_name = _attribute_helpers(renderer, supply)
+    setattr_, delattr_, follow, by_name = _attribute_helpers(renderer, supply)
     renderer.functions += renderer.forgetting(asking.kept)
     written = {s.name for s in renderer.functions if isinstance(s, ast.FunctionDef)}
     body = [renamed(s, names) for s in prelude]
@@ -166,7 +167,7 @@ def build_support(
         asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
         renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
-        {own: fixed for fixed, own in renderer.own_classes.items()}, renderer.bound, asking.at_once,
+        {own: fixed for fixed, own in renderer.own_classes.items()}, renderer.bound, follow, asking.at_once,
         tuple(asking.shown[query] for query in asking.at_once), tuple(roots),
     )  # fmt: skip
 
@@ -306,8 +307,8 @@ def _documented(text: str) -> ast.stmt:
     return ast.Expr(ast.Constant(text))
 
 
-def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str, str, list[ast.stmt]]:
-    """`setattr` and `delattr` for names that only the run shows."""
+def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str, str, str, list[ast.stmt]]:
+    """`setattr` and `delattr` for names that only the run shows, and for code outside the program."""
     setters, deleters = supply.fresh("SETTERS"), supply.fresh("DELETERS")
     set_any, delete_any = supply.fresh("set_attribute"), supply.fresh("delete_attribute")
     table, removal = _table(renderer.setters), _table(renderer.deleters)
@@ -334,7 +335,15 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
             DELETERS=deleters,
         )  # fmt: skip
     code[0].after_definition = True  # type: ignore[attr-defined]
-    return set_any, delete_any, code
+    follow = supply.fresh("follow") if renderer.follows and renderer.setters else ""
+    if follow:
+        code += quote(
+            "def FOLLOW(cls):\n"
+            "    \'\'\'Have the fields of a class maintained that code outside the program assigns.\'\'\'\n"
+            "    FIELDS(cls, SETTERS, DELETERS)\n",
+            FOLLOW=follow, FIELDS=renderer.support.follow_fields, SETTERS=setters, DELETERS=deleters,
+        )  # fmt: skip
+    return set_any, delete_any, follow, code
 
 
 def _table(functions: dict[str, str]) -> ast.expr:

@@ -110,6 +110,8 @@ class Maintenance:
         self.gates = self._entry_tags(updates) or () if self.plan.mode == "filtered" else ()
         if self.plan.mode == "filtered" and updates and not self.gates:
             self.switches = False  # some maintenance needs no tag: every set may concern it
+        # Who uses unmarked queries was not compiled with them: fields are assigned there, too.
+        self.follows = any(query.usual for query in self.plan.queries)
         quiet = (
             "fits",
             "same",

@@ -1407,6 +1407,53 @@ def check_fields(cls: Any, *fields: str) -> None:
             refuse("IQ206", f"queries read the field `{field}`, which the class {cls.__name__} computes")
 
 
+SLOT: Any = type(object.__setattr__)  # of what C code does when a field is assigned
+
+
+def follow_fields(cls: Any, setters: Any, deleters: Any) -> None:
+    """Have fields of a class maintained that code outside the program assigns, which was not compiled."""
+    if not isinstance(cls, type):
+        return
+    put: Any = cls.__setattr__
+    drop: Any = cls.__delattr__
+    if put.__class__ is not SLOT or drop.__class__ is not SLOT:
+        return  # it has its own, or a base has these already
+
+    def assign(self: Any, attribute: str, value: Any, /) -> None:
+        if attribute in setters:
+            setters[attribute](value, self)
+        else:
+            put(self, attribute, value)
+
+    def delete(self: Any, attribute: str, /) -> None:
+        if attribute in deleters:
+            deleters[attribute](self)
+        else:
+            drop(self, attribute)
+
+    own = {"__setattr__": assign, "__delattr__": delete, "__incoq_stores__": (put, drop)}
+    for name, value in own.items():
+        setattr(cls, name, value)
+
+
+def store_field(o: Any, field: str, value: Any) -> None:
+    """`o.field = value`, unmaintained."""
+    stores = getattr(o.__class__, "__incoq_stores__", None)
+    if stores is None:
+        setattr(o, field, value)
+    else:
+        stores[0](o, field, value)
+
+
+def drop_field(o: Any, field: str) -> None:
+    """`del o.field`, unmaintained."""
+    stores = getattr(o.__class__, "__incoq_stores__", None)
+    if stores is None:
+        delattr(o, field)
+    else:
+        stores[1](o, field)
+
+
 def on_class(field: str) -> IncoqRuntimeError:
     """The error for a class attribute that is assigned on the class and that queries read of its objects."""
     return IncoqRuntimeError("IQ222", f"`{field}` is assigned on a class; assign it on the objects")

@@ -76,6 +76,9 @@ class EventRenderer(DemandRenderer):
         at_once = self.replace_element(dependents, away, name(self.value), known)
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
+        if self.follows:
+            assign = quote("STORE(O, F, V)", STORE=self.support.store_field, **holes)
+            trial = quote("STORE(O, F, OLD)", STORE=self.support.store_field, **holes)
         guard = self._entry_guard(dependents, name(receiver))
         if guard is None:  # of an object that cannot be a key nothing is kept
             guard = quote_expr(
@@ -118,6 +121,8 @@ class EventRenderer(DemandRenderer):
         body = [*on_class, *self._guarded(guard, work, assign)]
         self._define(setter, [self.value, receiver], docs, body)
         remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]
+        if self.follows:
+            remove = quote("DROP(O, F)", DROP=self.support.drop_field, **holes)
         # A class attribute may stand in once the object's own is gone, and stays where there is none.
         after = [
             *quote("V = getattr(O, F, MISSING)", **holes),

@@ -165,6 +165,13 @@ def doubtful_classes(program: Program, fields: Collection[str]) -> dict[ast.Clas
     return found
 
 
+def followed_classes(program: Program, fields: Collection[str]) -> set[ast.ClassDef]:
+    """The classes whose objects may have one of the fields: all, where the text shows none that has one."""
+    shown = {node: assigned_fields(node) & set(fields) for _, node in program.classes()}
+    everywhere = not set(fields) <= set().union(*shown.values())
+    return {node for node, own in shown.items() if own or everywhere}
+
+
 def _computed(node: ast.ClassDef) -> set[str]:
     """The class attributes whose value may be anything: `full = make("name")`."""
     found: set[str] = set()
@@ -360,6 +367,7 @@ __all__ = [
     "computed_fields",
     "defines_equality",
     "doubtful_classes",
+    "followed_classes",
     "part_fields",
     "unconstrained",
 ]
