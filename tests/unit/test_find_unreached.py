@@ -46,6 +46,19 @@ REACHED = {
     "at a key of a table": "table = {'k': ['yes']}\ndef f(o): o.kept = table['k']",
     "got from a table": "table = {'k': ['yes']}\ndef f(o): o.kept = table.get('k')",
     "a factory": "def f(o): o.kept = defaultdict(list)",
+    "by the variable of a comprehension": "def f(o): o.kept = [made for made in [['yes']]]",
+    "from an inner function": "def f(o):\n    def made(): return ['yes']\n    o.kept = made()",
+    "from another module": "made = ['yes']\ndef f(o, m): o.kept = m.made",
+    "through the first of the parameters": "def g(o, made, other): o.kept = made\n"
+    "def f(o): g(o, ['yes'], ['no'])",
+    "through the last of the parameters": "def g(o, other, made): o.kept = made\n"
+    "def f(o): g(o, ['no'], ['yes'])",
+    "through the first parameter of a method": "class C:\n    def put(self, made, other): self.kept = made\n"
+    "C().put(['yes'], ['no'])",
+    "through the last parameter of a method": "class C:\n    def put(self, other, made): self.kept = made\n"
+    "C().put(['no'], ['yes'])",
+    "through the first parameter beside spread arguments": "class C:\n"
+    "    def put(self, made, other): self.kept = made\nC().put(['yes'], *['no'])",
     "a field of a class": "class C:\n    kept = ['yes']",
 }
 MADE = {"['yes']", "list", "list()"}
@@ -56,6 +69,14 @@ PLAIN = {
     "a function that makes one": "def f(o): o.kept = lambda: ['no']",
     "an index": "def f(o): o.kept = o.table[tuple(['no'])]",
     "another variable of the name": "def f(o):\n    made = ['no']\ndef g(o, made): o.kept = made",
+    "a variable of the name in another function": "def f():\n    made = ['no']\n"
+    "def g(o):\n    made = o.x\n    o.kept = made",
+    "a variable of the name in an inner function": "def g(o):\n    made = o.x\n"
+    "    def f():\n        made = ['no']\n    o.kept = made",
+    "what a function of the field's name gives": "def made(): return ['no']\ndef f(o): o.kept = o.made",
+    "what a class gets that has no constructor for it": "class C:\n"
+    "    def put(self, made): self.kept = made\nC(['no'])",
+    "a factory": "def f(o): o.other = defaultdict(list)",
     "a call of a call": "def f(o): o.other = o.make()(['no'])",
     "sorted": "def f(o): o.other = sorted('no')",
     "split": "def f(o): o.other = o.text.split()",

@@ -230,9 +230,9 @@ def _makes_container(node: ast.expr) -> bool:
 
 
 def _names_bound(root: ast.AST) -> frozenset[str]:
-    """The names bound anywhere inside, by inner functions too, which share them here."""
+    """The names bound anywhere inside, by inner functions too, which share them here; globals, too, which are
+    never private."""
     found: set[str] = set()
-    elsewhere: set[str] = set()
     for node in ast.walk(root):
         match node:
             case ast.Name(id=identifier, ctx=ast.Store() | ast.Del()) | ast.arg(arg=identifier):
@@ -243,9 +243,7 @@ def _names_bound(root: ast.AST) -> frozenset[str]:
                 found.add(identifier)
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
                 found.update(alias.asname or alias.name for alias in aliases)
-            case ast.Global(names=names):
-                elsewhere.update(names)
-    return frozenset(found - elsewhere)
+    return frozenset(found)
 
 
 def _imported(tree: ast.Module, modules: Collection[str]) -> frozenset[str]:

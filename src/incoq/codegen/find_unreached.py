@@ -80,7 +80,6 @@ class _Flow:
             elif isinstance(node, ast.ClassDef):
                 owner = node.name
             stack += ((child, scopes, owner) for child in ast.iter_child_nodes(node))
-        self.bound[tree] = frozenset()
 
     def _defaults(self, function: _Function, scopes: tuple[Scope, ...]) -> None:
         arguments = function.args
@@ -128,8 +127,7 @@ class _Flow:
             case ast.Starred(value=inner) | ast.Subscript(value=inner):
                 self._to(inner, value, scopes)
             case ast.Name() | ast.Attribute():
-                for key in self.keys(target, scopes):
-                    self.comes[key].append((value, scopes))
+                self.comes[self.key(target, scopes)].append((value, scopes))
 
     def link(self) -> None:
         """Let what is passed come to the parameters of all functions of the name that is called."""
@@ -150,14 +148,14 @@ class _Flow:
                     for target in known:
                         self.comes[id(function), target].append((keyword.value, scopes))
 
-    def keys(self, node: ast.Name | ast.Attribute, scopes: tuple[Scope, ...]) -> list[Key]:
-        """What a name or an attribute is known by; a variable of a module is an attribute of it, too."""
+    def key(self, node: ast.Name | ast.Attribute, scopes: tuple[Scope, ...]) -> Key:
+        """What a name or an attribute is known by; a variable of a module is an attribute of it."""
         if isinstance(node, ast.Attribute):
-            return [(_ATTRIBUTE, node.attr)]
-        for scope in reversed(scopes[1:]):
+            return (_ATTRIBUTE, node.attr)
+        for scope in reversed(scopes):
             if node.id in self.bound.get(scope, ()):
-                return [(id(scope), node.id)]
-        return [(id(scopes[0]), node.id), (_ATTRIBUTE, node.id)]
+                return (id(scope), node.id)
+        return (_ATTRIBUTE, node.id)
 
     def reached(self, queries: Iterable[ast.AST]) -> set[ast.AST]:
         """Every expression that comes to a query."""
@@ -171,7 +169,7 @@ class _Flow:
             found.add(node)
             keys: list[Key] = []
             if isinstance(node, ast.Name | ast.Attribute):
-                keys += self.keys(node, scopes)
+                keys.append(self.key(node, scopes))
             if isinstance(node, ast.Call):
                 keys.append((_GIVEN, _called(node)))
             for key in keys:

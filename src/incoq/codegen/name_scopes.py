@@ -59,13 +59,13 @@ class Scopes:
         if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names):
             return False
         innermost = scope = self._of[node]
-        while scope is not self.module and scope.parent is not None:
+        while scope.parent is not None:
             if node.id in scope.declared_global:
                 break
-            visible = scope.kind != "class" or (
-                scope is innermost and scope.bound.get(node.id, (1, 0)) <= (node.lineno, node.col_offset)
-            )
-            if visible and node.id in scope.bound:
+            if node.id in scope.bound and (
+                scope.kind != "class"
+                or (scope is innermost and scope.bound[node.id] <= (node.lineno, node.col_offset))
+            ):
                 return False
             scope = scope.parent
         return node.id not in self.module.bound
@@ -126,11 +126,14 @@ def _children(node: ast.AST, scope: Scope) -> list[tuple[ast.AST, Scope]]:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             inner = Scope("function", scope, scope.class_name)
             for parameter in _parameters(node.args):
-                inner.bind(parameter.arg, (0, 0))
+                inner.bind(parameter.arg, _end(parameter))
             own = {node.body} if isinstance(node, ast.Lambda) else set(node.body)
             return [(child, inner if child in own else scope) for child in ast.iter_child_nodes(node)]
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             inner = Scope("comprehension", scope, scope.class_name, outside=node.generators[0].iter)
+            for target in (found for part in node.generators for found in ast.walk(part.target)):
+                if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store):
+                    inner.bind(target.id, _end(target))
             return [(child, inner) for child in ast.iter_child_nodes(node)]
         case ast.comprehension() if scope.parent is not None:
             return [
@@ -190,4 +193,6 @@ def _note_rebinding(scope: Scope, names: Iterable[str]) -> None:
 
 def _end(node: ast.AST) -> Place:
     """Where a binding takes effect: after its statement, as far as positions can tell."""
-    return (getattr(node, "end_lineno", None) or 0, getattr(node, "end_col_offset", None) or 0)
+    assert isinstance(node, ast.stmt | ast.expr | ast.arg | ast.excepthandler | ast.pattern)
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return node.end_lineno, node.end_col_offset
