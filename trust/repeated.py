@@ -23,7 +23,7 @@ from click._compat import get_text_stderr, get_text_stdout
 
 NOTED = "INCOQ_TRUST_BLOCKS"  # the file that is told of what tests leave, as an environment variable
 TIMES, DOUBTED = 2, 8  # that are counted, after two that fill caches; more of them where each left something
-LONG = 5.0  # seconds of CPU: a test that takes longer is not repeated
+LONG = 2.0  # seconds of CPU: a test that takes longer is not repeated
 
 
 class Repeats:
