@@ -149,6 +149,12 @@ def test_the_condition_of_an_update_is_about_its_parts() -> None:
     assert ast.unparse(both.of(parsed("t"))) == "t[0] in r or t[2] in r"
     items = [parsed("a"), parsed("b")]
     assert ast.unparse(both.of(parsed("t"), items=items)) == "a in r or t[2] in r"
+    second = Entry((parsed("x[1] in r"),), ("o", "x"))
+    assert ast.unparse(second.of(parsed("o"), parsed("t"), items=items)) == "b in r"
+    own = second.of(parsed("o"), parsed("t"))
+    assert isinstance(own, ast.Compare)
+    different = Entry((parsed("x in a"), parsed("x in b")), ("x",))
+    assert ast.unparse(different.of(parsed("t"))) == "a and t in a or (b and t in b)"
 
 
 @pytest.mark.parametrize(
