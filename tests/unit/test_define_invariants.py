@@ -116,3 +116,20 @@ def test_what_follows_from_a_relation_lies_deeper_than_what_causes_it() -> None:
                     assert tag.depth < invariant.depth
                 else:
                     assert tag.depth <= invariant.depth
+
+
+@pytest.mark.parametrize("strategy", ["tags", "first-clause", "join"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{u.email for u in a.followers if u in b if u.loc == 'NYC'}",
+        "{x for x in a if x in x.f for y in x.f if y in b}",
+        "{(x, y) for x in a for y in b if x.f == y if y.g == x}",
+        "{x for (x, y) in a if (y, x) in b}",
+    ],
+)
+def test_nothing_guards_a_block_twice(body: str, strategy: str) -> None:
+    text = f"from incoq import Set, query\n@query\ndef q(a, b):\n    return {body}\n"
+    for invariant in incoq.compile_source(text, strategy=strategy).plan.invariants:
+        for block in invariant.blocks:
+            assert len(set(block.guards)) == len(block.guards), invariant.name

@@ -6,6 +6,7 @@ import pytest
 from both_ways import MODES, run_compiled, run_plain, source
 from test_flatten_query import flatten
 
+import incoq
 from incoq.invariants.eliminate_counts import needs_counts
 
 
@@ -24,6 +25,7 @@ from incoq.invariants.eliminate_counts import needs_counts
         ("{a for a in attends for s in students if a.student == s}", "attends, students"),
         ("{x for x in s if x in t if (k, x) in u}", "s, t, u, k"),
         ("{x for x in o.f}", "o"),
+        ("{a for a in s for b in t for c in u if b.g == c if a.f == b}", "s, t, u"),
     ],
 )
 def test_no_counts_where_one_combination_gives_each_element(body: str, params: str) -> None:
@@ -41,10 +43,36 @@ def test_no_counts_where_one_combination_gives_each_element(body: str, params: s
         ("{1 for x in s}", "s"),
         ("{x for x in s if (x, y) in t}", "s, t"),
         ("{x for x in s if (x, _) in t}", "s, t"),
+        ("{z for z in u for x in s for y in t if x.f == y if y.g == x}", "u, s, t"),
     ],
 )
 def test_counts_where_two_combinations_may_give_one_element(body: str, params: str) -> None:
     assert needs_counts(flatten(body, params))
+
+
+def test_the_value_of_a_nested_query_is_told_by_what_it_is_asked_about() -> None:
+    def nested(result: str) -> bool:
+        text = f"{{{result} for x in s for y in t if len({{z for z in u if (z, x, y) in u}}) > 1}}"
+        compiled = incoq.compile_source(source(f"@query\ndef q(s, t, u):\n    return {text}\n"))
+        return needs_counts(next(q for q in compiled.plan.queries if q.name == "q"))
+
+    assert not nested("(x, y)")
+    assert nested("x")
+    assert nested("y")
+
+
+@pytest.mark.parametrize(
+    ("body", "params", "counts"),
+    [
+        ("{x + 1 for x in s}", "s", False),
+        ("{x + 1 for x in s if x in t}", "s, t", False),
+        ("{x + 1 for x in s if x not in t}", "s, t", True),
+        ("{x + 1 for x in s if x.n > 1}", "s", True),
+        ("{x for x in s if x.n > 1}", "s", False),
+    ],
+)
+def test_no_counts_over_sets_that_only_grow(body: str, params: str, counts: bool) -> None:
+    assert needs_counts(flatten(body, params), only_adds=True) is counts
 
 
 PROGRAM = """

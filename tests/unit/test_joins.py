@@ -7,7 +7,7 @@ from both_ways import compile_in, load, same_both_ways
 
 import incoq
 from incoq.invariants.join_stages import join_stages
-from incoq.ir.invariants import Store
+from incoq.ir.invariants import Guard, Store
 
 HEAD = "from incoq import Set, query\n@query\n"
 RUNNING = (
@@ -153,4 +153,44 @@ def main(show):
     show(lows(items))
 """,
         ("filtered", "first-clause", "join", "auto"),
+    )
+
+
+def test_an_update_of_an_object_asks_first_whether_the_global_set_holds_it() -> None:
+    text = "def q(loc):\n    return {u.name for u in USERS if u.loc == loc}\n"
+    plan = incoq.compile_source(
+        f"from incoq import Set, query\nUSERS = Set()\n@query\n{text}", strategy="join"
+    ).plan
+    [join] = [i for i in plan.invariants if i.store is Store.JOIN]
+    guards = {str(join.clauses[b.clause]): b.guards for b in join.blocks}
+    assert guards["(u, loc) in field_loc"] == (Guard("USERS", "u"),)
+    assert guards["(USERS, u) in member"] == (Guard("tag_USERS", "USERS"),)
+
+
+def test_no_global_set_is_asked_about_an_object_that_is_not_its_element() -> None:
+    text = (
+        "def q(loc):\n    return {u.name for (u, v) in PAIRS for w in USERS if w.boss == u if v.loc == loc}\n"
+    )
+    head = "from incoq import Set, query\nUSERS, PAIRS = Set(), Set()\n@query\n"
+    for invariant in incoq.compile_source(head + text, strategy="join").plan.invariants:
+        for block in invariant.blocks:
+            for guard in block.guards:
+                assert guard.tag != "PAIRS"
+                assert guard.tag != "USERS" or guard.variable == "w"
+
+
+def test_a_join_holds_no_combination_that_a_condition_on_its_variables_excludes() -> None:
+    plan = incoq.compile_source(
+        HEAD + "def q(s):\n    return {x for x in s if x != s}\n", strategy="join"
+    ).plan
+    [join] = [i for i in plan.invariants if i.store is Store.JOIN]
+    assert [test.expr.text for test in join.tests] == ["x != s"]
+    assert not plan.result_of("q").tests
+
+
+def test_what_is_watched_decides_in_the_result_alone() -> None:
+    text = "def q(s, t):\n    return {x for x in s if x != t if x not in t}\n"
+    plan = incoq.compile_source(HEAD + text, strategy="join").plan
+    assert not any(
+        test.expr.text == "x not in t" for i in plan.invariants if i.store is Store.JOIN for test in i.tests
     )

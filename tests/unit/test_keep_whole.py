@@ -98,6 +98,19 @@ def test_a_count_is_kept_for_values_in_demand_where(expression: str) -> None:
     assert whole(compiled(expression)) == []
 
 
+@pytest.mark.parametrize(
+    "count",
+    [
+        "len([t for t in S if x in t]) > 1",
+        "len({y for (y, z) in T if z == x if y not in S}) > 1",
+        "len({y for (y, z) in T if z == x if y.n > 1}) > 1",
+        "len({y for (y, z) in x.pairs if z == x}) > 1",
+    ],
+)
+def test_a_count_over_more_than_global_sets_is_kept_for_values_in_demand(count: str) -> None:
+    assert whole(compiled(f"{{x for x in R if {count}}}")) == []
+
+
 def test_a_join_is_kept_for_values_in_demand_where_the_outer_query_has_parameters() -> None:
     join = "len({y for (y, z) in T if z == x if (y, 1) in S}) > 0"
     assert whole(compiled(f"{{x for x in R if {join}}}")) != []

@@ -453,3 +453,22 @@ def test_a_function_of_the_program_named_as_a_builtin_may_hand_on_what_it_is_giv
             show(members(team))
         """
     )
+
+
+def test_a_plain_set_that_a_query_reaches_shows_as_one() -> None:
+    same_both_ways(
+        """
+        class Team: pass
+        @query
+        def size(t): return len({m for m in t.members})
+        def main(show):
+            team = Team()
+            team.members = set()
+            show(size(team), repr(team.members), str(team.members), f"{team.members}")
+            team.members.add(17)
+            show(size(team), repr(team.members), str([team.members]), "%s" % team.members)
+            team.members.add(("a", 1))
+            team.members.discard(17)
+            show(size(team), repr(team.members))
+        """
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_flatten_query import flatten
 
-from incoq.invariants.query_graph import DemandGraph, Edge, all_edges, demand_graph
+from incoq.invariants.query_graph import DemandGraph, Edge, _depths, all_edges, demand_graph
 
 RUNNING = '{user.email for user in celeb.followers if user in group if user.loc == "NYC"}'
 CYCLIC = "{x for x in s if y in x.f if x in y.f for y in t}"
@@ -71,6 +71,29 @@ def test_the_acyclic_graph_is_maximal(body: str, params: str) -> None:
 def test_a_cycle_loses_an_edge_and_no_more() -> None:
     query = flatten(CYCLIC, "s, t")
     assert len(all_edges(query)) - len(demand_graph(query).edges) == 1
+
+
+def test_depth_is_the_longest_distance_from_demand_in_whatever_order_clauses_stand() -> None:
+    edges = [Edge(i, (a,), b, 1) for i, (a, b) in enumerate(("cd", "bc", "ab", "ad", "xb"))]
+    assert _depths(("a",), edges) == {"a": 0, "x": 0, "b": 1, "c": 2, "d": 3}
+    assert _depths(("a",), edges[::-1]) == _depths(("a",), edges)
+
+
+def test_edges_stand_in_the_order_of_clauses() -> None:
+    graph = demand_graph(flatten(RUNNING, "celeb, group"))
+    assert [e.clause for e in graph.edges] == sorted(e.clause for e in graph.edges)
+
+
+def test_a_watched_clause_leads_to_its_value_alone() -> None:
+    query = flatten("{x for x in s if x.n > 1 or d[x] == 1}", "s, d")
+    [watched] = [c for c in query.clauses if c.watch and c.args[0] == "d"]
+    assert arrows(all_edges(query)) >= {("s", "x"), ("d", watched.args[-1])}
+    assert ("d", "x") not in arrows(all_edges(query))
+
+
+def test_a_value_that_an_element_has_twice_is_led_to_once() -> None:
+    query = flatten("{x for (x, y) in s if x == y}", "s")
+    assert [e.target for e in all_edges(query)] == ["x"]
 
 
 def reached(graph: DemandGraph) -> set[str]:

@@ -10,7 +10,7 @@ from both_ways import HEADER, run_compiled, same_both_ways, source
 
 import incoq
 from incoq.invariants.event_costs import event_cost
-from incoq.ir.relational import MEMBER
+from incoq.ir.relational import MEMBER, field_relation
 
 USERS = """
 class User:
@@ -438,5 +438,65 @@ def test_values_without_an_order_raise_as_in_python_until_one_kind_is_left(pick:
             asked()
             things[3].v = "b"
             asked()
+        """
+    )
+
+
+def test_sets_that_no_index_knows_yet_cost_where_an_update_brings_them() -> None:
+    text = source("@query\ndef q(o): return {u.name for u in o.members if u in o.kept}\n", HEADER)
+    plan = incoq.compile_source(text, mode="incremental").plan
+    brings = {f: "#adopted" in event_cost(plan, field_relation(f)) for f in ("members", "kept", "name")}
+    assert brings == {"members": True, "kept": True, "name": False}
+    assert "#adopted" not in event_cost(plan, MEMBER)
+    assert "#adopted" in event_cost(plan, field_relation("name"), field_relation("members"))
+    inner = source("@query\ndef q(s): return {x for t in s for x in t}\n", HEADER)
+    assert "#adopted" in event_cost(incoq.compile_source(inner, mode="incremental").plan, MEMBER)
+    filtered = incoq.compile_source(text).plan
+    assert "#adopted" not in event_cost(filtered, field_relation("members"))
+
+
+def test_an_aggregate_without_a_value_excludes_what_asks_for_it() -> None:
+    same_both_ways(
+        """
+        class O:
+            def __init__(self, n): self.n, self.f = n, Set()
+        @query
+        def others(s): return {x.n for x in s if max(y for y in x.f) != 3}
+        @query
+        def none(s): return {x.n for x in s if min(y for y in x.f) is not None}
+        @query
+        def shown(s): return {(x.n, max(y for y in x.f)) for x in s}
+        def main(show):
+            a, b = O(1), O(2)
+            s = Set([a, b])
+            def told(): show(others(s), none(s), shown(s))
+            told()
+            a.f.add(3); told()
+            b.f.add(4); told()
+            a.f.add(5); told()
+            a.f.clear(); told()
+            b.f.discard(4); told()
+        """
+    )
+
+
+def test_an_entry_that_only_one_side_of_a_condition_reads_is_followed() -> None:
+    same_both_ways(
+        """
+        class O:
+            def __init__(self, n): self.n = n
+        @query
+        def chosen(s, d): return {x.n for x in s if x.n > 2 or d[x.n] == 1}
+        def main(show):
+            s, d = Set([O(1), O(2), O(3)]), {1: 1}
+            def told(): show(chosen(s, d))
+            told()
+            d[2] = 1; told()
+            d[1] = 2; told()
+            del d[2]; told()
+            d[3] = 1; told()
+            for x in list(s): x.n += 1
+            told()
+            d.clear(); told()
         """
     )

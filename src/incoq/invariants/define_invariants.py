@@ -199,7 +199,7 @@ class Definer:
             return ()
         source = clause.args[0]
         guards = [Guard(self._tag(source).name, source)]
-        for variable in dict.fromkeys(clause.args[1:]):
+        for variable in dict.fromkeys(clause.args):
             incoming = self.graph.incoming(variable)
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
             if self.watches_content(variable):

@@ -87,11 +87,8 @@ def _reaches(edges: list[Edge], start: str, goal: str) -> bool:
 
 def _depths(roots: tuple[str, ...], edges: list[Edge]) -> dict[str, int]:
     """Longest distance from the roots, so that an edge always leads deeper."""
-    depth = dict.fromkeys(roots, 0)
-    for edge in edges:
-        for vertex in (*edge.sources, edge.target):
-            depth.setdefault(vertex, 0)
-    for _ in range(len(depth) + 1):
+    depth = dict.fromkeys((*roots, *(v for edge in edges for v in (*edge.sources, edge.target))), 0)
+    for _ in depth:  # no path is longer
         for edge in edges:
             depth[edge.target] = max((depth[edge.target], *(depth[s] + 1 for s in edge.sources)))
     return depth
