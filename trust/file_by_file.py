@@ -1,4 +1,4 @@
-"""What is measured of the tests, one file of them after another: kept until the file or the code changes.
+"""What is measured of the tests, file by file, two at a time: kept until the file or the code changes.
 
 So a run goes on with the files that the last one did not come to.
 """
@@ -9,10 +9,13 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+WORKERS = 2
 
 
 def measured(
@@ -23,16 +26,24 @@ def measured(
     place.mkdir(parents=True, exist_ok=True)
     ledger = place / "parts.json"
     known: dict[str, dict[str, Any]] = json.loads(ledger.read_text()) if ledger.exists() else {}
-    current: dict[str, dict[str, Any]] = {}
-    left: list[str] = []
-    for path in files:
-        name = str(path.relative_to(ROOT))
-        key = hashlib.sha256(code + path.read_bytes()).hexdigest()
-        if known.get(name, {}).get("key") == key:
-            current[name] = known[name]
-        elif time.perf_counter() - start < budget_seconds:
-            current[name] = {"key": key, "data": measure(path)}
-            ledger.write_text(json.dumps({**known, **current}, indent=1))
-        else:
-            left.append(name)
-    return {name: part["data"] for name, part in current.items()}, left
+    keys = {path: hashlib.sha256(code + path.read_bytes()).hexdigest() for path in files}
+    names = {path: str(path.relative_to(ROOT)) for path in keys}
+    noting = Lock()
+
+    def one(path: Path) -> None:
+        if (
+            known.get(names[path], {}).get("key") != keys[path]
+            and time.perf_counter() - start < budget_seconds
+        ):
+            part = {"key": keys[path], "data": measure(path)}
+            with noting:
+                known[names[path]] = part
+                ledger.write_text(json.dumps(known, indent=1))
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(one, keys))
+    done = {path for path in keys if known.get(names[path], {}).get("key") == keys[path]}
+    return (
+        {names[path]: known[names[path]]["data"] for path in keys if path in done},
+        [names[path] for path in keys if path not in done],
+    )
