@@ -64,6 +64,7 @@ class Package:
 
 OWN_TEXT = ("test_on_itself[3.6]", "test_on_itself[3.7]")  # it reads its own text by an older grammar
 COPIED = ("TestStandalone",)  # it writes parts of its own text into a file that stands alone
+FRAMES = ("testExceptionExplainVariations",)  # it names the frames of a traceback, ours among them
 IN_MODULE = ("test_curried_operator",)  # it goes through all names of a module
 
 PACKAGES = (
@@ -75,7 +76,7 @@ PACKAGES = (
     Package("parso", "0.8.7", "parso", "test", known=OWN_TEXT),
     Package("lark", "1.3.1", "lark", "tests", known=COPIED),
     Package("isort", "9.0.2", "isort", "tests/unit", ("hypothesis", "black", "colorama", "natsort")),
-    Package("pyparsing", "3.3.3", "pyparsing", "tests", ("railroad-diagrams", "jinja2")),
+    Package("pyparsing", "3.3.3", "pyparsing", "tests", ("railroad-diagrams", "jinja2"), known=FRAMES),
     Package(
         "packaging",
         "26.3",

@@ -472,3 +472,52 @@ def test_a_plain_set_that_a_query_reaches_shows_as_one() -> None:
             show(size(team), repr(team.members))
         """
     )
+
+
+def test_containers_are_made_through_their_classes() -> None:
+    same_both_ways(
+        """
+        class Stack(list):
+            def __new__(cls, given=()):
+                return list.__new__(cls)
+
+        class Team:
+            pass
+
+        @query
+        def members(t): return {m for m in t.members}
+
+        def main(show):
+            team = Team()
+            team.members = made = list.__new__(list)
+            show(members(team))
+            made.append(1)
+            show(members(team), made)
+            stack = Stack([1])
+            show(len(stack), [*stack])
+            team.members = some = set.__new__(set)
+            some.add(4)
+            show(members(team))
+        """
+    )
+
+
+def test_a_table_of_characters_is_made_of_dicts() -> None:
+    same_both_ways(
+        """
+        class Text:
+            def __init__(self, marks): self.marks = marks
+
+        @query
+        def marks(t): return {k for k in t.marks}
+
+        def main(show):
+            table = {ord(c): "-" for c in "ab"}
+            table[ord("c")] = "+"
+            show("abcd".translate(str.maketrans(table)), "xy".translate(str.maketrans({"x": "1", 121: "2"})))
+            text = Text({"a": 1})
+            show(marks(text))
+            text.marks["b"] = 2
+            show(marks(text))
+        """
+    )

@@ -152,7 +152,11 @@ class _Scan:
                 module in _USING_MODULES
             ):
                 self.used.update(args[:1])
-            case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=args):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Constant(), attr="join")
+                | ast.Attribute(value=ast.Name(id="str" | "bytes"), attr="maketrans"),
+                args=args,
+            ):
                 self.used.update(args)
             case ast.Subscript(value=receiver, slice=index, ctx=context):
                 if not (isinstance(index, ast.Slice) and isinstance(context, ast.Load)):

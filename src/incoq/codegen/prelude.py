@@ -619,6 +619,8 @@ class Routes:
 
     def __init__(self, plain: Any, seen: Any) -> None:
         self.plain, self.seen = plain, seen
+        for name in ("__init__", "__new__"):  # or those of this class would be found
+            self.__dict__[name] = self.__getattr__(name)
 
     def __getattr__(self, name: str) -> Any:
         plainly, maintained, seen = getattr(self.plain, name), getattr(self.seen, name), self.seen

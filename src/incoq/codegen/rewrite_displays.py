@@ -278,7 +278,7 @@ class _Chooser:
         if self.scopes.is_builtin(call.func, ("isinstance", "issubclass")):
             for argument in call.args[1:]:
                 self._leave_classes(argument)
-        elif self.scopes.is_builtin(call.func, _READERS) or _is_join(call.func):
+        elif self.scopes.is_builtin(call.func, _READERS) or _reads_at_once(call.func):
             several = (
                 isinstance(call.func, ast.Name) and call.func.id in ("min", "max") and len(call.args) > 1
             )
@@ -404,9 +404,12 @@ def _kind_of_display(node: ast.AST) -> str:
     return ""
 
 
-def _is_join(node: ast.expr) -> bool:
+def _reads_at_once(node: ast.expr) -> bool:
+    """Methods of strings; `maketrans` takes no dict of a subclass."""
     match node:
         case ast.Attribute(value=ast.JoinedStr() | ast.Constant(value=str()), attr="join"):
+            return True
+        case ast.Attribute(value=ast.Name(id="str" | "bytes"), attr="maketrans"):
             return True
     return False
 
