@@ -17,7 +17,7 @@ from typing import Any
 
 import incoq
 
-MODES = ("filtered", "incremental", "first-clause", "join")
+MODES = ("filtered", "incremental", "first-clause", "join", "tags")
 HEADER = "from incoq import Set, query, lru\n"
 
 _numbers = itertools.count(1)
@@ -71,7 +71,7 @@ def run_plain(text: str) -> list[Any]:
 
 
 def compile_in(text: str, mode: str, **options: Any) -> incoq.Compiled:
-    if mode in ("first-clause", "join", "auto"):
+    if mode in ("tags", "first-clause", "join", "auto"):
         return incoq.compile_source(text, strategy=mode, **options)
     return incoq.compile_source(text, mode=mode, **options)
 

@@ -131,3 +131,54 @@ def test_an_object_that_is_its_own_element_and_group_is_replaced() -> None:
             show(q(users, users), q(thing.things, users))
     """
     )
+
+
+def test_another_element_reaches_a_walk_so_deep_that_it_is_a_function() -> None:
+    program = """
+    class Thing: pass
+    R = Set()
+    @query
+    def q(k):
+        return {w.c.a for (x, y) in R for v in x.c for w in v for (z, t) in R
+                if all(any(u.c == i for u in z.c) for i in z.c)}
+    def main(show):
+        things = [Thing() for _ in range(4)]
+        for number, thing in enumerate(things):
+            thing.c, thing.a = things[number - 1], number
+        holder, last = Thing(), Thing()
+        holder.c, last.c = Set([Set(things)]), Set()
+        R.add((holder, 1)); R.add((last, 1))
+        show(q(1), q(2))
+        for value in ("b", 7, "b"):
+            things[1].a = value
+            show(q(1), q(2))
+    """
+    assert len(same_both_ways(program)[-1][0][1]) > 1
+
+
+def test_a_nested_query_that_is_needed_in_the_midst_of_a_loop_enters_what_the_loop_goes_through() -> None:
+    program = """
+    class Thing: pass
+    @query
+    def inner(source, x, y):
+        return {v for v in source}
+    @query(demand=("p1", "p2"))
+    def q(p0, p1, p2):
+        return {v for w in inner(p2, p0, v) for u in w.b.a if p0 in p1
+                if len(inner(p2, p2, u)) > 0 for v in p2}
+    def main(show):
+        first, second = Thing(), Thing()
+        s, t = Set([1]), Set([0])
+        second.b = first
+        t.add(second)
+        show(len(q(1, s, t)))
+        first.a = t
+        show(len(q(1, s, t)), len(q(2, s, t)))
+        t.add(3)
+        first.a = s
+        show(len(q(1, s, t)))
+        del first.a
+        show(len(q(1, s, t)))
+    """
+    found = same_both_ways(program, ("tags", "filtered", "incremental", "join"))
+    assert [numbers[0][1] for numbers in found] == ["0", "2", "3", "0"]

@@ -42,6 +42,7 @@ class Event:
     kinds: frozenset[Kind] = frozenset({Kind.MEMBER, Kind.CONTENT})  # what an update of a container changes
     fixed: str = ""  # the fixed set that the event is about, where that is known, or NO_FIXED
     after: ast.expr | None = None  # what the last column becomes, where that decides one condition only
+    successor: ast.expr | None = None  # what takes the place of the last column, see `replace_element`
 
 
 @dataclass
@@ -365,6 +366,8 @@ class Assembler:
 
     def _bound_before(self, index: int) -> set[str]:
         found = {n for column in self.event.columns for n in names_in(column)}
+        if self.event.successor is not None:
+            found |= names_in(self.event.successor)
         if self.event.after is not None:
             found |= names_in(self.event.after) | {self.owner.supply_local("now_ok")}
         for op in self.ops[:index]:

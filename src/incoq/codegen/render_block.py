@@ -40,6 +40,7 @@ from incoq.codegen.assemble_block import (
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support, is_safe, lower_test
 from incoq.codegen.quote import Holes, quote, quote_expr
+from incoq.invariants.find_echoes import find_echoes
 from incoq.invariants.index_demanded import holds_demanded
 from incoq.ir.covers import Access, Step
 from incoq.ir.expressions import name, names_in
@@ -72,6 +73,7 @@ class Renderer:
     nested: int = 0  # the blocks around the one that is rendered
     noted: list[list[Op]] = field(default_factory=list)  # the operations of blocks that others are nested in
     _locals: dict[str, str] = field(default_factory=dict)
+    _echoes: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def supply_local(self, prefix: str) -> str:
         """A local name that is no module-level name and no variable of a query."""
@@ -102,6 +104,12 @@ class Renderer:
         known: frozenset[str] = frozenset(),
     ) -> list[ast.stmt]:
         return _BlockRenderer(self, invariant, block, event, body, known).render()
+
+    def echoes(self, invariant: Invariant) -> frozenset[str]:
+        """The indices that a change of an invariant changes in turn: no loop around it may be over them."""
+        if invariant.name not in self._echoes:
+            self._echoes[invariant.name] = find_echoes(self.plan, invariant)
+        return self._echoes[invariant.name]
 
     def readings(self, invariant: Invariant, scope: Scope) -> dict[str, ast.expr]:
         """How tests and results read the variables: a nested aggregate may have no value."""
@@ -729,6 +737,8 @@ class _BlockRenderer:
                 self.ops.append(If(self._has_key(index, key)))
             if just_asked is not False:
                 image = quote_expr("INDEX[KEY]", INDEX=index, KEY=key)
+        if index in self.owner.echoes(self.invariant):
+            image = quote_expr("list(IMAGE)", IMAGE=image)
         if clause.relation.kind is not Kind.JOIN:
             self._loop_over(clause, step.new, image, cost)
             return

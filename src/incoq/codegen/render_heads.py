@@ -8,6 +8,7 @@ Invariant: what reacts to a change of a tag or a join is done in place, or in th
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import partial
 
 from incoq.codegen.kept_answers import Form, form_of, step_of
@@ -202,6 +203,7 @@ class HeadRenderer(Maintenance):
             return [*taken, *(put[1:] if fetched else put)]
 
         self.fitting, noted = old, list(self.renderer.noted)
+        event = replace(event, successor=new)
         walk = self.renderer.block(invariant, block, event, lambda scope: quote("pass"), known)
         body = self.renderer.block(invariant, block, event, change, known)
         self.fitting, self.renderer.noted[:] = "", noted

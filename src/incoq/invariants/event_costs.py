@@ -32,11 +32,11 @@ def event_costs(
         found.setdefault(own)
         if invariant.name in seen:
             continue
-        caused = _caused(plan, invariant)
+        reactions = caused(plan, invariant)
         if begins and invariant.store is Store.RESULT:
-            caused = [d for d in caused if d[0].store in (Store.TAG, Store.INDEX)]
+            reactions = [d for d in reactions if d[0].store in (Store.TAG, Store.INDEX)]
         starts = begins or invariant.store is Store.NEED
-        for inner in event_costs(plan, caused, starts, seen | {invariant.name}):
+        for inner in event_costs(plan, reactions, starts, seen | {invariant.name}):
             found.setdefault(Cost((*own.factors, *inner.factors)))
     return list(found)
 
@@ -74,7 +74,7 @@ def _values(clause: Clause) -> tuple[str, ...]:
     return clause.args if clause.relation.kind is Kind.DEMAND else clause.args[clause.given :]
 
 
-def _caused(plan: Plan, invariant: Invariant) -> list[Dependent]:
+def caused(plan: Plan, invariant: Invariant) -> list[Dependent]:
     """What reacts to a change of an invariant."""
     match invariant.store:
         case Store.TAG | Store.JOIN:
