@@ -4,10 +4,10 @@
     echoes: fil_q0_4_123, whose tuples the blocks of need_q1_len go through
 
 An object that becomes tagged has its edges entered, a nested query that is newly needed has its answer
-entered. Where a block changes such a head in the midst of its loops, one of them may go through what is being
-entered. Nothing new is a combination of that block: what is newly needed was needed by nobody, and what is
-newly tagged is an event of its own. So it does not matter whether a loop comes to it, but the loop must not be
-over the index itself.
+entered. Where a block changes such a head in the midst of its loops, one of them may go through what is
+being entered. Nothing new is a combination of that block: what is newly needed was needed by nobody, and
+what is newly tagged is an event of its own. So it does not matter whether a loop comes to it, but the loop
+must not be over the index itself.
 """
 
 from __future__ import annotations
