@@ -53,6 +53,13 @@ def asked_inside(group, user):
         user.loc = "NYC"
     return before
 
+def asked_amid(group, user):
+    with batch():
+        user.loc = "Rome"
+        names(group)
+        for user.loc in ("NYC", "Lima", "Oslo"):
+            pass
+
 def left_by_an_exception(user):
     with batch():
         user.loc = "Rome"
@@ -128,6 +135,13 @@ def test_a_query_asked_inside_is_up_to_date(program: Any) -> None:
     group, a, _ = world(program)
     assert program.asked_inside(group, a) == {"b"}
     assert program.names(group) == {"a", "b"}
+
+
+def test_after_a_query_asked_inside_updates_wait_again(program: Any) -> None:
+    group, a, _ = world(program)
+    program.asked_amid(group, a)
+    assert program.count == ["loc", "loc"]
+    assert program.names(group) == {"b"}
 
 
 def test_an_exception_leaves_the_batch_settled(program: Any) -> None:

@@ -458,3 +458,38 @@ def change(): o.l.append(5)
     scope["has"](scope["o"], 3)
     scope["change"]()
     assert scope["o"].l._counts_[5] == 2
+
+
+def test_an_assignment_to_a_position_that_is_interrupted_leaves_the_list_as_it_was() -> None:
+    program = """
+    class Odd:
+        raises = False
+        def __init__(self, n):
+            self.n = n
+        def __eq__(self, other):
+            if self.raises:
+                raise KeyboardInterrupt
+            return isinstance(other, Odd) and self.n == other.n
+        __hash__ = object.__hash__
+    class Box: pass
+    @query
+    def others(box): return sum(1 for x in box.items if x != box.limit)
+    def main(show):
+        box = Box()
+        box.items, box.limit, new = [Odd(1), Odd(2), Odd(3)], Odd(2), Odd(2)
+        show(others(box))
+        new.raises = True
+        try:
+            box.items[1] = new
+        except KeyboardInterrupt:
+            show([x.n for x in box.items])
+        new.raises = False
+        show(others(box))
+        box.items[0] = new
+        show([x.n for x in box.items], others(box))
+    """
+    for mode in MODES:
+        found = outputs(load(compile_in(source(program), mode).code))
+        numbers = lambda *ns: ("list", *(("int", str(n)) for n in ns))  # noqa: E731
+        two, one = ("int", "2"), ("int", "1")
+        assert found == [(two,), (numbers(1, 2, 3),), (two,), (numbers(2, 2, 3), one)], mode

@@ -423,3 +423,37 @@ def test_classes_of_marked_queries_and_those_without_a_field_that_is_read_stay_a
     scope = load(incoq.compile_source(unread, unmarked=True).code)
     assert scope["Other"].__setattr__ is object.__setattr__
     assert scope["Plain"].__setattr__ is not object.__setattr__
+
+
+def test_a_marked_query_beside_an_unmarked_one_keeps_nothing_that_may_not_be_raised_again() -> None:
+    program = """
+from incoq import Set, query
+class Moody(Exception): pass
+class Weight:
+    raises = True
+    __hash__ = object.__hash__
+    def __eq__(self, other):
+        if Weight.raises:
+            raise Moody
+        return True
+class Thing: pass
+@query
+def marked(things):
+    return {t.name for t in things if t.weight == 3}
+def unmarked(things):
+    return {t.name for t in things if t.weight == 5}
+def main(show):
+    thing = Thing()
+    thing.name, thing.weight = "a", Weight()
+    things = Set([thing])
+    show(marked(things))
+    try:
+        unmarked(things)
+    except Moody:
+        show("as in Python")
+    Weight.raises = False
+    show(marked(things), unmarked(things))
+"""
+    found = outputs(load(incoq.compile_source(program, unmarked=True).code))
+    nothing, everything = ("set", frozenset()), ("set", frozenset({"'a'"}))
+    assert found == [(nothing,), ("'as in Python'",), (everything, everything)]

@@ -42,7 +42,7 @@ class DemandRenderer(NestedRenderer):
             )
             for function, add in zip(functions, (True, False), strict=True):
                 order = self._after if add else self._before
-                inner = self._run(order(dependents, True, True), event, add)
+                inner = self._run(order(dependents), event, add)
                 body = self._count_tag(invariant, name(variable), add, inner)
                 word = "enters" if add else "leaves"
                 self._define(function, [variable], f"{variable} {word} {invariant.name}.", body)
@@ -63,7 +63,7 @@ class DemandRenderer(NestedRenderer):
             self._demand_whole(query)
             return
         empty = quote_expr("{}") if query.rest else self.empty(query, result)
-        evaluate, at_hand = self._evaluated(query, self._after(dependents, True, True), event)
+        evaluate, at_hand = self._evaluated(query, self._after(dependents), event)
         shown: list[ast.stmt] = []
         hidden: list[ast.stmt] = []
         holes: Holes
@@ -118,7 +118,7 @@ class DemandRenderer(NestedRenderer):
     def _released(self, auxiliary: list[Dependent]) -> list[Dependent]:
         """Demand has ended already: what holds demanded tuples lets them go while tags and indices are still
         as they were, and what tags then cause sees what is demanded yet."""
-        ordered = self._before(auxiliary, True, True)
+        ordered = self._before(auxiliary)
         return sorted(ordered, key=lambda d: not holds_demanded(d[0]))
 
     def _demand_whole(self, query: RelationalQuery) -> None:
@@ -127,7 +127,7 @@ class DemandRenderer(NestedRenderer):
         dependents = self.plan.dependents(relation)
         holes: Holes = {"R": self.plan.result_of(query.name).name, "C": self.wholes[query.name]}
         self.demanding = query.name
-        evaluate = self._run(self._after(dependents, True, True), Event(()), True)
+        evaluate = self._run(self._after(dependents), Event(()), True)
         self.demanding = ""
         put = [*quote("R[()] = C", **holes), *evaluate]
         doc = (
@@ -138,7 +138,7 @@ class DemandRenderer(NestedRenderer):
         self.releasing = True
         gone = [
             *quote("del R[()]\nC.clear()", **holes),
-            *self._run(self._before(auxiliary, True, True), Event(()), False),
+            *self._run(self._before(auxiliary), Event(()), False),
         ]
         self.releasing = False
         self._define(self.releasers[query.name], [], f"Stop counting {query.name}.", gone)
@@ -173,7 +173,7 @@ class DemandRenderer(NestedRenderer):
         order = self._after if add else self._before
         parts = [name(p) for p in params]
         value = name(self.value)
-        blocks = self._run(order(dependents, True, True), Event((*parts, value)), add)
+        blocks = self._run(order(dependents), Event((*parts, value)), add)
         holes: Holes = {"V": self.visible[query.name], "K": tuple_of(list(parts)), "X": self.value}
         if query.aggregate is not None:
             return [*quote("X = V[K]", **holes), *blocks]
@@ -252,7 +252,7 @@ class DemandRenderer(NestedRenderer):
             "ELEMENTS": self.support.elements, "KEYABLE": self.support.keyable,
             "SWITCH": quote("WATCH(S)", WATCH=self.watch, S=source) if self.switches else [],
         }  # fmt: skip
-        enter = self._run(self._after(indices, True, True), Event((name(source), name(element))), True)
+        enter = self._run(self._after(indices), Event((name(source), name(element))), True)
         event = Event((name(source), name(element), name(self.value)), frozenset({Kind.ITEM}))
         of_dicts = [d for d in entries if d[0].clauses[d[1].clause].arity != SUBSCRIPT]
         of_any = [d for d in entries if d not in of_dicts]
@@ -273,7 +273,7 @@ class DemandRenderer(NestedRenderer):
                 "        ADOPTED.add(S)\n"
                 "        WORK\n"
                 "        ADOPT(V)",
-                WORK=self._run(self._after(found, True, True), event_of_part, True), V=self.value,
+                WORK=self._run(self._after(found), event_of_part, True), V=self.value,
                 PART=self.support.part, MISSING=self.support.MISSING, F=ast.Constant(field), **holes,
             )  # fmt: skip
         body += quote(
@@ -289,8 +289,8 @@ class DemandRenderer(NestedRenderer):
             "    for X, V in SUBSCRIPTS:\n"
             "        OF_ANY\n"
             "        ENTRY",
-            OF_DICTS=self._run(self._after(of_dicts, True, True), event, True),
-            OF_ANY=self._run(self._after(of_any, True, True), event, True),
+            OF_DICTS=self._run(self._after(of_dicts), event, True),
+            OF_ANY=self._run(self._after(of_any), event, True),
             ELEMENT=self._adopted(MEMBER, name(element)), ENTRY=self._adopted(ITEM, name(self.value)),
             SUBSCRIPTS=quote_expr(
                 "() if isinstance(S, LIST) else ENTRIES(S)", LIST=self.support.List,
@@ -310,7 +310,7 @@ class DemandRenderer(NestedRenderer):
                 "    for X, V in ENTRIES(S):\n"
                 "        OF_ANY\n"
                 "        ADOPT(V)",
-                OF_ANY=self._run(self._after(of_any, True, True), event, True), V=self.value,
+                OF_ANY=self._run(self._after(of_any), event, True), V=self.value,
                 ENTRIES=self.support.entries, **holes,
             )  # fmt: skip
         self._define(self.adopt, [source], ADOPTS, body)

@@ -65,14 +65,14 @@ class EventRenderer(DemandRenderer):
         put = Event((name(receiver), name(self.value)))
         known = self._known_tags(dependents, field_relation(field_name))
         self.renderer.noted.clear()
-        lose = self._run(self._before(dependents, True, True), away, False, known)
-        lose_missing = self._run(self._before(dependents, False, True), away, False, known)
-        gain = self._run(self._after(dependents, True, True), put, True, known)
-        gain_missing = self._run(self._after(dependents, False, True), put, True, known)
+        lose = self._run(self._before(dependents), away, False, known)
+        lose_missing = self._run(self._before(dependents, only_watching=True), away, False, known)
+        gain = self._run(self._after(dependents), put, True, known)
+        gain_missing = self._run(self._after(dependents, only_watching=True), put, True, known)
         replace_old, replace_new = lose, gain
         if self.flags(dependents):
-            replace_old = self.replace_flags(self._before(dependents, True, True), away, False, known)
-            replace_new = self.replace_flags(self._after(dependents, True, True), put, True, known)
+            replace_old = self.replace_flags(self._before(dependents), away, False, known)
+            replace_new = self.replace_flags(self._after(dependents), put, True, known)
         at_once = self.replace_element(dependents, away, name(self.value), known)
         assign: list[ast.stmt] = [ast.Assign([target], name(self.value), lineno=0)]
         trial: list[ast.stmt] = [ast.Assign([target], name(self.old), lineno=0)]
@@ -286,13 +286,13 @@ class EventRenderer(DemandRenderer):
         dependents = [*self.plan.dependents(MEMBER), *self.plan.dependents(CONTENT)]
         dependents.sort(key=lambda d: self.plan.invariants.index(d[0]))
         return {
-            "before_add": self._run(self._before(dependents, False, True), event, False, known),
+            "before_add": self._run(self._before(dependents, only_watching=True), event, False, known),
             "after_add": [
                 *self._adopted(MEMBER, event.columns[1]),
-                *self._run(self._after(dependents, True, True), event, True, known),
+                *self._run(self._after(dependents), event, True, known),
             ],
-            "before_discard": self._run(self._before(dependents, True, True), event, False, known),
-            "after_discard": self._run(self._after(dependents, False, True), event, True, known),
+            "before_discard": self._run(self._before(dependents), event, False, known),
+            "after_discard": self._run(self._after(dependents, only_watching=True), event, True, known),
         }
 
     def _half(self, half: str, halves: dict[str, list[ast.stmt]] | None = None) -> list[ast.stmt]:
@@ -348,10 +348,10 @@ class EventRenderer(DemandRenderer):
             *quote("if V is OLD:\n    SET(M, K, V)\n    return", **holes),
             *self.whole(
                 [
-                    *self._run(self._before(items, True, True), replaced_old, False),
+                    *self._run(self._before(items), replaced_old, False),
                     *store,
                     *self._adopted(ITEM, name(self.value)),
-                    *self._run(self._after(items, True, True), replaced_new, True),
+                    *self._run(self._after(items), replaced_new, True),
                     *self.settled(),
                 ],
                 store,
@@ -360,11 +360,11 @@ class EventRenderer(DemandRenderer):
         fresh = self.whole(
             [
                 *quote("OLD = MISSING", **holes),
-                *run(self._before(everything, False, True), old, False),
+                *run(self._before(everything, only_watching=True), old, False),
                 *store,
                 *self._adopted(MEMBER, name(key)),
                 *self._adopted(ITEM, name(self.value)),
-                *run(self._after(everything, True, True), new, True),
+                *run(self._after(everything), new, True),
                 *self.settled(),
             ],
             store,
@@ -373,9 +373,9 @@ class EventRenderer(DemandRenderer):
             *quote("OLD = M[K]\nV = MISSING\nK = STORED(M, K)", **holes),
             *self.whole(
                 [
-                    *run(self._before(everything, True, True), old, False),
+                    *run(self._before(everything), old, False),
                     *delete,
-                    *run(self._after(everything, False, True), new, True),
+                    *run(self._after(everything, only_watching=True), new, True),
                     *self.settled(),
                 ],
                 quote("if K in M:\n    DELETE(M, K)", **holes),
@@ -407,8 +407,8 @@ class EventRenderer(DemandRenderer):
             "KEYABLE": self.support.keyable, "STORED": self.support.stored,
         }  # fmt: skip
         insert, pop = quote("INSERT(S, AT, X)", **holes), quote("POP(S, AT)", **holes)
-        before = self._run(self._before(again, False, True), repeated, False)
-        after = self._run(self._after(again, False, True), repeated, True)
+        before = self._run(self._before(again, only_watching=True), repeated, False)
+        after = self._run(self._after(again, only_watching=True), repeated, True)
         grow = [
             *self._half("before_add"), *insert, *quote("C[X] = 1", **holes), *self._half("after_add"),
         ]  # fmt: skip

@@ -76,10 +76,10 @@ class HeadRenderer(Maintenance):
             OK=self.renderer.supply_local("ok"), **self.renderer.skipping(invariant.query),
         )  # fmt: skip
 
-    def _before(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
+    def _before(self, dependents: list[Dependent], only_watching: bool = False) -> list[Dependent]:
         """Outermost query first; of a query the result, the demand of nested ones, then auxiliary values
         from demand outwards."""
-        chosen = [d for d in dependents if (watched if _watches(d) else joined)]
+        chosen = [d for d in dependents if _watches(d) or not only_watching]
         level = {query.name: -number for number, query in enumerate(self.plan.queries)}
         rank = {Store.RESULT: 0, Store.NEED: 1}
         chosen.reverse()
@@ -92,9 +92,9 @@ class HeadRenderer(Maintenance):
 
         return sorted(chosen, key=place)
 
-    def _after(self, dependents: list[Dependent], joined: bool, watched: bool) -> list[Dependent]:
+    def _after(self, dependents: list[Dependent], only_watching: bool = False) -> list[Dependent]:
         """Auxiliary values from the far end, then results."""
-        return list(reversed(self._before(dependents, joined, watched)))
+        return list(reversed(self._before(dependents, only_watching)))
 
     def _change(self, invariant: Invariant, scope: Scope, add: bool) -> list[ast.stmt]:
         match invariant.store:
@@ -180,7 +180,7 @@ class HeadRenderer(Maintenance):
             ]
         order = self._after if add else self._before
         event = Event(tuple(scope.get(v) for v in invariant.head))
-        return self._run(order(dependents, True, True), event, add)
+        return self._run(order(dependents), event, add)
 
     # -- the element of many combinations gets another value
 
@@ -424,8 +424,8 @@ class HeadRenderer(Maintenance):
         test = self.renderer.equal_themselves(query.name, parts)
         if all(self._only_tests(query, d) for d in dependents):
             return self._turn(dependents, Event((*parts, old), after=new), test), []
-        lose = self._run(self._before(dependents, True, True), Event((*parts, old)), False)
-        gain = self._run(self._after(dependents, True, True), Event((*parts, new)), True)
+        lose = self._run(self._before(dependents), Event((*parts, old)), False)
+        gain = self._run(self._after(dependents), Event((*parts, new)), True)
         return _under(test, lose), _under(test, gain)
 
     def _only_tests(self, query: RelationalQuery, dependent: Dependent) -> bool:
@@ -450,7 +450,7 @@ class HeadRenderer(Maintenance):
         """A value becomes another one: what a condition now says otherwise comes or goes, nothing else, and
         that only where the test holds."""
         found: list[ast.stmt] = []
-        for invariant, block in self._before(dependents, True, True):
+        for invariant, block in self._before(dependents):
 
             def change(scope: Scope, invariant: Invariant = invariant) -> list[ast.stmt]:
                 change = quote(

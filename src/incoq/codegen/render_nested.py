@@ -73,8 +73,8 @@ class NestedRenderer(HeadRenderer):
                 turn = Event((*parts, name(self.old)), after=name(self.value))
                 lose, gain = self._turn(dependents, turn), []
             else:
-                lose = self._run(self._before(dependents, True, True), old, False)
-                gain = self._run(self._after(dependents, True, True), new, True)
+                lose = self._run(self._before(dependents), old, False)
+                gain = self._run(self._after(dependents), new, True)
             return quote(
                 "while D:\n    K = D.popitem()[0]\n    OLD = V[K]\n    NEW = SEEN\n"
                 f"    if {is_other}:\n        UNPACK\n        LOSE\n        V[K] = NEW\n        GAIN",
@@ -86,8 +86,8 @@ class NestedRenderer(HeadRenderer):
             "        if E in R[K]:\n"
             "            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"
             "        elif E in V[K]:\n            LOSE\n            V[K].discard(E)",
-            LOSE=self._run(self._before(dependents, True, True), event, False),
-            GAIN=self._run(self._after(dependents, True, True), event, True), **holes,
+            LOSE=self._run(self._before(dependents), event, False),
+            GAIN=self._run(self._after(dependents), event, True), **holes,
         )  # fmt: skip
 
     def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:
