@@ -457,3 +457,26 @@ def main(show):
     found = outputs(load(incoq.compile_source(program, unmarked=True).code))
     nothing, everything = ("set", frozenset()), ("set", frozenset({"'a'"}))
     assert found == [(nothing,), ("'as in Python'",), (everything, everything)]
+
+
+def test_a_method_does_not_hide_a_function_of_its_name_from_the_functions_inside() -> None:
+    program = """
+class Condition:
+    def any(self, allowed):
+        def test(values):
+            return any(v in allowed for v in values)
+        return test
+    def all(self, allowed):
+        def all(values):
+            return all(v in allowed for v in values)
+        return all
+def main(show):
+    allowed, values = [1], [2]
+    test = Condition().any(allowed)
+    show(test(values))
+    values.append(1)
+    show(test(values), test(values[:1]))
+"""
+    compiled = incoq.compile_source(program, unmarked=True)
+    assert [(left.node.lineno, left.code) for left in compiled.left_out] == [(9, "IQ202")]  # it calls itself
+    assert outputs(load(compiled.code)) == [(("bool", "False"),), (("bool", "True"), ("bool", "False"))]

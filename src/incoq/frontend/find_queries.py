@@ -407,7 +407,8 @@ def _assigned_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     module = ast.fix_missing_locations(ast.Module([around], []))
     table = symtable.symtable(ast.unparse(module), "<function>", "exec").get_children()[0]
     scope = next(c for c in table.get_children() if c.get_name() == function.name)
-    return {s.get_name() for s in scope.get_symbols() if s.is_local() or s.is_free()}
+    own = {s.get_name() for s in scope.get_symbols() if s.is_local()}
+    return own | {s.get_name() for s in scope.get_symbols() if s.is_free() and s.get_name() in outer}
 
 
 def _options(module: Module, call: ast.Call) -> Options:
