@@ -364,7 +364,7 @@ def _matcher(
                 return (
                     isinstance(element, tuple)
                     and len(element) == len(parts)
-                    and all([part(e, env) for part, e in zip(parts, element, strict=True)])
+                    and all(part(e, env) for part, e in zip(parts, element, strict=True))
                 )
 
             return split
