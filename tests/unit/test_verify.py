@@ -272,3 +272,16 @@ def test_verify_checks_each_nth_event_and_the_end(tmp_path: Path) -> None:
     events = int(every.split(";")[1].split()[0])
     assert f"{events} updates and queries, {events + 1} checks" in every
     assert f"{events} updates and queries, 1 checks" in some
+
+
+def test_a_pattern_whose_nested_tuple_does_not_match_binds_nothing_after_it() -> None:
+    world = World(
+        "from incoq import Set, query\n"
+        "@query\n"
+        "def pairs(s):\n"
+        "    return {x for ((x, _), y) in s if x == y}\n"
+        "s = Set([(1, 2), ((3, 0), 3), ((4, 0), 5)])\n"
+        "answer = pairs(s)\n"
+    )
+    assert world["answer"] == {3}
+    world.check()
