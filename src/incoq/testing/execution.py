@@ -26,6 +26,7 @@ from incoq.testing.update_forms import SHRINKING, Update
 EVALUATE_EVERY = 16
 CHECK_EVERY = 8
 LARGEST = 6
+LIMITS = ("IQ104", "IQ106")  # a program nests too deep, or is too large
 
 
 # Of values that are equal and not alike (1, 1.0, True) an answer holds one; which one is not defined.
@@ -560,8 +561,10 @@ def attempt(function: Callable[..., Any], args: Any) -> tuple[Any, type[BaseExce
 
 
 def refuse(error: Exception) -> None:
-    """A coded error is a refusal, not a wrong answer."""
+    """A coded error is a refusal, not a wrong answer; but no random program is too large for the compiler."""
     code = getattr(error, "code", None)
+    if code in LIMITS:
+        raise Failure("limit", str(error)) from None
     if isinstance(code, str) and code.startswith("IQ"):
         raise Refused(code, str(error)) from None
 
