@@ -73,6 +73,7 @@ class Checker:
         self.skipped = 0
         del sets  # a set counts as soon as an object or a structure leads to it
         self._world: list[Any] | None = None
+        self._owners: list[Any] = []
         self._queries = {q.name: q for q in compiled.plan.queries}
         self._answers: dict[str, dict[Any, Any]] = {}  # recomputed, innermost queries first
         demand = {q.name: compiled.plan.result_of(q.name).name for q in compiled.plan.queries}
@@ -201,10 +202,12 @@ class Checker:
 
     # -- indices over all objects ------------------------------------------------------------------
 
-    def _reachable(self) -> list[Any]:
-        """Everything that the structures and the listed objects lead to."""
+    def _reachable(self, holding: bool = False) -> list[Any]:
+        """Everything that the structures and the listed objects lead to; `holding` leaves out what nothing
+        but a field of its own leads to: a query looks into it only where something else does."""
         if self._world is None:
-            start = list(self._objects)
+            start: list[Any] = list(self._objects)
+            owners: list[Any] = []
             for invariant in self.compiled.plan.structures():
                 if any(c.relation.kind in NESTED for c in invariant.clauses):
                     continue  # holds computed values, which no index knows
@@ -212,10 +215,15 @@ class Checker:
                 for key in structure:
                     start.extend((key,) if invariant.key == 1 else key)
                 if invariant.store is Store.INDEX:
+                    of_owners = all(c.relation.kind is Kind.FIELD for c in invariant.clauses) and width == 1
                     for image in structure.values():
-                        start.extend(image if width == 1 else [part for row in image for part in row])
-            self._world = self.values.closure(start, self.fields)
-        return self._world
+                        parts = image if width == 1 else [part for row in image for part in row]
+                        (owners if of_owners else start).extend(parts)
+            given = [getattr(o, field, None) for o in owners for field in self.fields]
+            self._world = self.values.closure([*start, *given], self.fields)
+            known = set(map(id, self._world))
+            self._owners = list({id(o): o for o in owners if id(o) not in known}.values())
+        return self._world if holding else self._world + self._owners
 
 
 class _Counts(dict[Any, Any]):

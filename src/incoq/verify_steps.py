@@ -38,7 +38,7 @@ class Steps:
         values: Values,
         demand: Mapping[str, str],
         answers: Mapping[str, Mapping[Any, Any]],
-        everything: Callable[[], list[Any]],
+        everything: Callable[[bool], list[Any]],
         fixed: Collection[str] = (),
     ) -> None:
         self.namespace, self.values = namespace, values
@@ -306,7 +306,7 @@ class Steps:
 
         def make(following: Step) -> Step:
             def step(env: Env) -> None:
-                for value in self._everything():
+                for value in self._everything(is_member):
                     if not is_member or self.values.is_source(value):
                         env[variable] = value
                         following(env)

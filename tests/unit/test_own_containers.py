@@ -521,3 +521,32 @@ def test_a_table_of_characters_is_made_of_dicts() -> None:
             show(marks(text))
         """
     )
+
+
+def test_sets_take_no_attributes_unless_their_class_is_the_programs_own() -> None:
+    same_both_ways("""
+class Team(Set):
+    pass
+
+@query
+def led(s):
+    return {t.lead for t in s if t.lead != 2}
+
+def lead(t, x):
+    t.lead = x
+
+def main(show):
+    team, whole = Team([1]), Set([Set(), 7])
+    whole.add(team)
+    lead(team, 1)
+    show(led(whole))
+    for s in (Set(), {1}, whole):
+        try:
+            lead(s, 3)
+        except AttributeError:
+            show("no attributes")
+    lead(team, 2)
+    show(led(whole))
+    lead(team, 4)
+    show(led(whole), hasattr(whole, "lead"))
+""")

@@ -285,3 +285,21 @@ def test_a_pattern_whose_nested_tuple_does_not_match_binds_nothing_after_it() ->
     )
     assert world["answer"] == {3}
     world.check()
+
+
+def test_a_set_that_only_its_own_field_leads_to_needs_no_entry_of_its_elements() -> None:
+    program = (
+        "from incoq import Set, query\n"
+        "class Team(Set):\n"
+        "    pass\n"
+        "@query\n"
+        "def leads(s):\n"
+        "    return {v.lead for w in s for v in w.teams if v in s}\n"
+        "team = Team([1])\n"
+        "team.teams = 1\n"
+    )
+    World(program, mode="incremental").check()
+    program += "team.lead = 2\nteam.teams = Set([team])\nanswer = leads(Set([team]))\n"
+    world = World(program, mode="incremental")
+    assert world["answer"] == {2}
+    world.check()

@@ -183,10 +183,12 @@ def _split_classes(
     switched = quote(
         "class M(S):\n"
         "    'The class of a set while a query depends on it; it says it is a Set.'\n"
+        "    __slots__ = ()\n"
         "    __class__ = S\n"
         "    MOVED\n"
         "class MP(P, M):\n"
         "    'The same of a plain set.'\n"
+        "    __slots__ = ()\n"
         "    __class__ = P\n"
         "M.__name__, MP.__name__ = S.__name__, P.__name__\n"
         "CHANGE = object.__dict__['__class__'].__set__\n"
@@ -244,7 +246,8 @@ def _own_class(fixed: str, own: str, base: str, renderer: EventRenderer) -> list
     """The class that one fixed set has while it is maintained, which does what concerns that set alone."""
     made = quote(
         "class M(B):\n"
-        "    __class__ = B.__class__\n"
+        "    'documented below'\n"
+        "    __slots__ = ()\n"
         "    def add(self, x, /): pass\n"
         "    def discard(self, x, /): pass\n"
         "    def _put_(self, x, /): pass\n"

@@ -159,6 +159,7 @@ set_add, set_discard, set_pop, set_has = set.add, set.discard, set.pop, set.__co
 class Set(set[Any]):
     """A set that hashes by identity, so that sets can hold sets; its changes maintain the queries."""
 
+    __slots__ = ()
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def add(self, x: Any, /) -> None:
@@ -301,6 +302,8 @@ class Set(set[Any]):
 
 class PlainSet(Set):
     """What a plain set of the program is: it shows as one, and its changes maintain the queries."""
+
+    __slots__ = ()
 
     def __repr__(self) -> str:
         if self.__class__ is not PlainSet:
