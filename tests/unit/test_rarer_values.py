@@ -700,3 +700,33 @@ def test_what_leaves_by_an_equal_value_takes_itself_out_of_an_aggregate(total: s
             show(total(s))
         """
     )
+
+
+def test_a_default_may_be_a_tuple_of_literals_or_a_constant_below_zero() -> None:
+    same_both_ways("""
+LEAST = -1
+
+class O:
+    def __init__(self, v, s):
+        self.v, self.s = v, s
+
+@query
+def top(s):
+    return max(((x.v, "v") for x in s), default=(0, "none"))
+
+@query
+def low(s):
+    return min((x.v for x in s), default=LEAST)
+
+@query
+def inner(s):
+    return {(x.v, top(x.s), min((y.v for y in x.s), default=(1, (-2, ())))) for x in s if x.v > LEAST}
+
+def main(show):
+    s = Set()
+    a = O(1, s)
+    for change in (lambda: s.add(a), lambda: setattr(a, "v", -1), lambda: setattr(a, "v", 7), s.clear):
+        show(top(s), low(s), inner(s))
+        change()
+    show(top(s), low(s), inner(s))
+""")

@@ -48,9 +48,12 @@ class Module:
         if self.rebound is None or identifier in self.rebound:
             return None
         binding, value = self.bindings.get(identifier), self.values.get(identifier)
-        if binding is not None and binding.once and isinstance(value, ast.Constant):
-            return value
-        return None
+        if binding is None or not binding.once:
+            return None
+        match value:
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() | complex() as number)):
+                return ast.copy_location(ast.Constant(-number), value)
+        return value if isinstance(value, ast.Constant) else None
 
     def position(self, node: ast.AST) -> Position:
         line = getattr(node, "lineno", 1)

@@ -123,12 +123,19 @@ def _constant(module: Module, node: ast.expr, kind: str) -> Expr:
         value = module.constant(node.id)
     if kind == "sum" and value is not None and not _is_number(value):
         raise module.error("IQ209", "a sum must start with a number that is a constant", node)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
-        return Expr.of(node)
-    if not isinstance(value, ast.Constant):
+    if value is None or not _is_literal(value):
         way = "write a literal, or `None`, and choose something else for it where the answer is used"
         raise module.error("IQ209", "this argument must be a constant", node, way)
     return Expr.of(value)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    match node:
+        case ast.UnaryOp(operand=operand):
+            return isinstance(operand, ast.Constant)
+        case ast.Tuple(items):
+            return all(map(_is_literal, items))
+    return isinstance(node, ast.Constant)
 
 
 def _is_number(node: ast.expr) -> bool:
