@@ -493,3 +493,32 @@ def test_an_assignment_to_a_position_that_is_interrupted_leaves_the_list_as_it_w
         numbers = lambda *ns: ("list", *(("int", str(n)) for n in ns))  # noqa: E731
         two, one = ("int", "2"), ("int", "1")
         assert found == [(two,), (numbers(1, 2, 3),), (two,), (numbers(2, 2, 3), one)], mode
+
+
+def test_a_list_that_no_subscript_looks_into_is_no_reason_to_refuse_in_any_mode() -> None:
+    same_both_ways("""
+class N:
+    def __init__(self, k):
+        self.k, self.out, self.tags, self.seen = k, Set(), {}, []
+
+@query
+def tagged(n, t):
+    return {b.k for b in n.out if t in b.tags if b.tags[t] > 0}
+
+@query
+def lasts(n):
+    return {h for b in n.out for h in b.seen}
+
+def main(show):
+    ns = [N(i) for i in range(3)]
+    for i, n in enumerate(ns):
+        n.out.add(ns[(i + 1) % 3])
+        show(tagged(n, "a"), lasts(n))
+        n.tags["a"] = i
+        n.seen.append("a")
+        n.seen += [i, "a"]
+        show(tagged(ns[0], "a"), lasts(ns[0]))
+    ns[1].seen.remove("a")
+    del ns[1].tags["a"]
+    show(tagged(ns[0], "a"), lasts(ns[0]))
+""")

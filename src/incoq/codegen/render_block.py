@@ -200,6 +200,8 @@ class _BlockRenderer:
         if self.exclusions is None or self._concerns_another():
             return []
         self._bind_event()
+        if self.owner.plan.mode == "incremental":
+            self._ask_first()
         self._flush()
         for step in self.block.covers.best.steps:
             self._step(step)
@@ -264,6 +266,19 @@ class _BlockRenderer:
                 self._keyed(variable)
                 self.ops.append(If(self._in_tag(variable, guard.tag)))
                 self._has(guard.tag, variable, True)
+
+    def _ask_first(self) -> None:
+        """Without guards, ask the indices that the block looks its event up in before anything else than
+        fields is read: that may be refused, which only what a combination holds should be."""
+        for step in self.block.covers.best.steps:
+            if step.access is Access.LOOKUP and len(step.key) == 1:
+                variable = self.invariant.clauses[step.clause].args[step.key[0]]
+                index = self.invariant.index_for(step.clause, step.key)
+                if variable not in self.scope.bound or self._looks_up_first(index, variable):
+                    continue
+                self._keyed(variable)
+                self.ops.append(If(self._has_key(index, self.scope.get(variable))))
+                self._has(index, variable, True)
 
     def _has(self, tag: str, variable: str, just_asked: bool) -> None:
         """Note that a tag, or the index that stands for it, has the value of a variable. Where that was asked
