@@ -523,3 +523,21 @@ def test_a_list_that_python_makes_for_a_starred_target_is_maintained_wherever_it
         show(elements(g.unread)); g.unread.append(4); show(elements(g.unread))
     """
     same_both_ways(program, (*MODES, "tags"))
+
+
+def test_a_list_that_changes_is_no_reason_to_refuse_entries_of_a_dict_that_is_another() -> None:
+    program = """
+    class State:
+        def __init__(self): self.score, self.log, self.flags = {}, [], set()
+    @query
+    def zero(o): return {k for k in o.score if not o.score[k]}
+    @query
+    def logged(o): return len([1 for x in o.log if x in o.flags])
+    def main(show):
+        o = State()
+        def every(): show(zero(o), logged(o))
+        every(); o.flags |= {"z", 0}; o.log = ["z", 1]; every()
+        o.log.append(0); every(); o.score["a"] = 0; o.score[0] = 1; every()
+        o.log.remove("z"); o.score[0] -= 1; every()
+    """
+    same_both_ways(program, (*MODES, "tags"))

@@ -251,6 +251,23 @@ class _BlockRenderer:
         self.keyable.update(_hashable_columns(clause, bool(self.block.guards) or bool(self.known)))
         for guard in self.block.guards:
             self._guard(guard.variable)
+        if self.owner.plan.mode == "incremental":
+            self._ask_index()
+
+    def _ask_index(self) -> None:
+        """Without guards, ask the index that is walked after entries were read whether the update concerns
+        anybody: what has no entries is refused, which only what a query reaches should be."""
+        given, reads_entries = set(self.scope.bound), False
+        for step in self.block.covers.best.steps:
+            clause = self.invariant.clauses[step.clause]
+            reads_entries |= clause.relation.kind is Kind.ITEM
+            if step.access is Access.LOOKUP and len(step.key) == 1 and not clause.watch:
+                variable, index = clause.args[step.key[0]], self.invariant.index_for(step.clause, step.key)
+                if variable in given and reads_entries:
+                    self._keyed(variable)
+                    self.ops.append(If(self._has_key(index, self.scope.get(variable))))
+                    self._has(index, variable, True)
+                return
 
     def _guard(self, variable: str) -> None:
         for guard in self.block.guards:
