@@ -44,6 +44,7 @@ class Values:
         self.missing: Any = namespace.get(names["MISSING"])
         self.dict_class: type = namespace.get(names["Dict"], _Unused)
         self.list_class: type = namespace.get(names["List"], _Unused)
+        self.nested_set: Any = namespace.get("SetOf", _Unused)
         seen = (self.set_class, self.dict_class, self.list_class)
         self.sources: tuple[type, ...] = (*seen, frozenset, tuple, range)
         self.compiled, self.namespace = compiled, namespace
@@ -114,6 +115,12 @@ class Values:
         if value is self.missing:
             raise ValueError("no value")
         return value
+
+    def own(self, value: Any) -> Any:
+        """A key or row of a structure, with nested sets, kept as an object each, by what they hold."""
+        if value.__class__ is tuple:
+            return tuple(map(self.own, value))
+        return frozenset(value) if isinstance(value, self.nested_set) else value
 
     def closure(self, start: Iterable[Any], fields: Iterable[str]) -> list[Any]:
         """All that the program's own fields and memberships reach."""

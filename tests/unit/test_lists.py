@@ -522,3 +522,51 @@ def main(show):
     del ns[1].tags["a"]
     show(tagged(ns[0], "a"), lasts(ns[0]))
 """)
+
+
+def test_a_list_that_python_makes_for_a_starred_target_is_maintained_wherever_it_is_stored() -> None:
+    program = """
+    class Graph:
+        def __init__(self, text):
+            self.next = {k: rest for k, *rest in ((line.split() for line in text.splitlines())) if rest or k}
+            self.size = sum(len(r) for _, *r in ([1, 2, 3], "ab"))
+            self.both = [(r, s) for (_, *r) in [(1, 2)] for (*s, _) in (  # (
+                ((3, 4),))]
+            self.shown = f"{[z for _, *z in [(1, 2)]]}"
+    @query
+    def out(g, n): return {m for m in g.next[n]}
+    @query
+    def pairs(g): return {(x, y) for r, s in g.both for x in r for y in s}
+    @query
+    def elements(l): return {x for x in l}
+    def main(show):
+        g = Graph("a b c\\nb c\\nc")
+        show(out(g, "a"), pairs(g), g.size, g.shown)
+        g.next["a"].append("d"); show(out(g, "a"))
+        g.both[0][1].append(7); show(pairs(g))
+        _, *g.next["a"] = "xyz"; show(out(g, "a"))
+        g.next["a"].append("q"); show(out(g, "a"))
+        for g.size, *g.next["a"] in [range(4), "abcd"]:
+            g.next["a"].pop(); show(out(g, "a"), g.size)
+        _, *g.unread = [1, 2]
+        show(elements(g.unread)); g.unread.append(4); show(elements(g.unread))
+    """
+    same_both_ways(program, (*MODES, "tags"))
+
+
+def test_a_list_that_changes_is_no_reason_to_refuse_entries_of_a_dict_that_is_another() -> None:
+    program = """
+    class State:
+        def __init__(self): self.score, self.log, self.flags = {}, [], set()
+    @query
+    def zero(o): return {k for k in o.score if not o.score[k]}
+    @query
+    def logged(o): return len([1 for x in o.log if x in o.flags])
+    def main(show):
+        o = State()
+        def every(): show(zero(o), logged(o))
+        every(); o.flags |= {"z", 0}; o.log = ["z", 1]; every()
+        o.log.append(0); every(); o.score["a"] = 0; o.score[0] = 1; every()
+        o.log.remove("z"); o.score[0] -= 1; every()
+    """
+    same_both_ways(program, (*MODES, "tags"))

@@ -303,3 +303,30 @@ def test_a_set_that_only_its_own_field_leads_to_needs_no_entry_of_its_elements()
     world = World(program, mode="incremental")
     assert world["answer"] == {2}
     world.check()
+
+
+@pytest.mark.parametrize("options", MODES[:2], ids=str)
+def test_an_index_of_sets_that_a_dict_holds_is_compared_by_what_they_hold(options: dict[str, Any]) -> None:
+    world = World(
+        "from incoq import Set, query\n"
+        "class Store: pass\n"
+        "@query\n"
+        "def places(o):\n"
+        "    return {i.slot.place: {j.name for j in o.items if j.slot.place == i.slot.place}"
+        " for i in o.items}\n"
+        "o, slot, item = Store(), Store(), Store()\n"
+        "o.items, slot.place, item.slot, item.name = Set(), 'a', slot, 'egg'\n"
+        "places(o)\n"
+        "o.items.add(item)\n",
+        **options,
+    )
+    world.check()
+    item = world["item"]
+    ((_, kept),) = world["fil_places_set_2_13"][item]
+    kept.add("ham")
+    with pytest.raises(Difference):
+        world.check()
+    kept.remove("ham")
+    world["fil_places_set_2_13"][item].clear()
+    with pytest.raises(Difference, match="fil_places_set_2_13"):
+        world.check()

@@ -81,7 +81,7 @@ class _Scan:
                 self._bound_by_syntax(node, place, own)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.match_case():
                 self._bound_by_syntax(node, place, own)
-            case ast.For() | ast.AsyncFor():
+            case ast.For() | ast.AsyncFor() | ast.comprehension():
                 self._bound_by_syntax(node, place, own)
             case ast.ClassDef():
                 for statement in node.body:
@@ -204,7 +204,7 @@ def bindings_by_syntax(node: ast.AST) -> Iterator[SyntaxBinding]:
             yield SyntaxBinding(options, options.arg, "dict")
         case ast.Assign(targets=targets):
             yield from _starred(targets)
-        case ast.For(target=target) | ast.AsyncFor(target=target):
+        case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
             yield from _starred([target])
         case ast.match_case(pattern=pattern):
             for part in ast.walk(pattern):

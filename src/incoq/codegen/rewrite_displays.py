@@ -110,7 +110,8 @@ class Replace:
 
 @dataclass(frozen=True)
 class Rebind:
-    """A statement that binds names to new containers is followed by others, `name = function(name)`."""
+    """A statement that binds names to new containers is followed by others, `name = function(name)`,
+    a clause of a comprehension by `for name in (function(name),)`."""
 
     functions: tuple[tuple[str, str], ...]
 

@@ -48,6 +48,7 @@ import ast
 import copy
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from incoq.codegen.find_entry import Entry
 from incoq.codegen.name_scopes import Scopes
@@ -180,7 +181,7 @@ class _Rewriter:
         return [], list(ast.iter_child_nodes(node))
 
     def updates(self, target: ast.expr) -> bool:
-        """Whether a target is, or holds, a field whose updates matter."""
+        """Whether a target is, or holds, one that cannot be left as it is: a field whose updates matter."""
         match target:
             case ast.Attribute():
                 field_name = self.scopes.attribute(target)
@@ -191,6 +192,8 @@ class _Rewriter:
                 return field_name in self.fields
             case ast.Tuple() | ast.List():
                 return any(map(self.updates, target.elts))
+            case ast.Starred(value=ast.Attribute() | ast.Subscript()) if self.names.made_list is not None:
+                return True  # the list is made by Python, and stored where others may find it
             case ast.Starred():
                 return self.updates(target.value)
         return False
@@ -242,6 +245,14 @@ class _Rewriter:
         end = self.source.end_with_parentheses(target.value, self.source.end(target))
         return self._text(target.value, self.source.start(target), end)
 
+    def _end_of_source(self, node: ast.comprehension) -> int:
+        """The end of what a clause iterates over, with the parentheses around it, and no others."""
+        before = self.source.significant(self.source.end(node.target), self.source.start(node.iter))
+        end = self.source.end(node.iter)
+        for _ in range(sum(char == "(" for _, char in before)):
+            end = self.source.find(")", end, len(self.source.text)) + 1
+        return end
+
     # Statements.
 
     def _rebound(self, node: ast.AST, rebind: Rebind) -> _Step:
@@ -262,6 +273,10 @@ class _Rewriter:
                 return self._for(node, stmts)
             case ast.For() | ast.AsyncFor():
                 return self._begin_body(self.source.end(node.iter), node.body[0], stmts), children
+            case ast.comprehension():
+                clauses = "".join(f" {_clause_text(name, function)}" for name, function in rebind.functions)
+                end = self._end_of_source(node)
+                return [Edit(end, end, clauses)], children
             case ast.match_case():
                 end = self.source.end(node.guard or node.pattern)
                 return self._begin_body(end, node.body[0], stmts), children
@@ -580,7 +595,7 @@ class _Replacer(ast.NodeTransformer):
     choices: Choices
     replaced: Mapping[ast.AST, str]
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         original = self.original[node]
         if original in self.replaced:
             return verbatim(self.replaced[original])
@@ -591,7 +606,19 @@ class _Replacer(ast.NodeTransformer):
                 inner = self.generic_visit(node)
                 assert isinstance(inner, ast.expr)
                 return ast.Call(verbatim(function), [inner], [])
+            case Rebind(functions) if isinstance(node, ast.comprehension):
+                return [self.generic_visit(node), *(_clause(name, function) for name, function in functions)]
         return self.generic_visit(node)
+
+
+def _clause(name: str, function: str) -> ast.comprehension:
+    """The clause of a comprehension that gives a name what a function makes of it."""
+    made = ast.Tuple([ast.Call(verbatim(function), [verbatim(name)], [])], ast.Load())
+    return ast.comprehension(ast.Name(name, ast.Store()), made, [], is_async=0)
+
+
+def _clause_text(name: str, function: str) -> str:
+    return f"for {name} in ({function}({name}),)"
 
 
 def _is_docstring(node: ast.stmt) -> bool:
