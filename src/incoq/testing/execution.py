@@ -130,6 +130,8 @@ class Execution:
             self.extra_space: Callable[[dict[str, Any]], int] | None = None
         else:
             self.live, self.checker = self.load_compiled(text, mode, strategy)
+        self.classes = tuple(self.live[name] for name in ("Obj", "Item") if name in self.live)
+        self.fields = tuple(dict.fromkeys((*FIELDS, *program.fields)))
         helpers = {k: self.plain[k] for k in ("odd", "number", "pair")}
         if program.with_global:
             self.plain.update((k, self.live[k]) for k in ("R", "T") if k in self.live)
@@ -354,7 +356,6 @@ class Execution:
     def update(self, op: Op, update: Update, args: tuple[Any, ...]) -> None:
         """Run an update twice: live, and plain on copies; results, exceptions and contents must agree."""
         live = self.live[op.name]
-        obj = self.live["Obj"]
         if update.use:
             count = len(self.asked[update.use].spec.params)
             if unhashable(args[-count:]) or not isinstance(args[0], set):
@@ -373,7 +374,7 @@ class Execution:
             if kind[0] == "O":
                 if isinstance(arg, (set, list, dict)):
                     raise Skip
-                if isinstance(arg, obj) and id(arg) not in copies:
+                if isinstance(arg, self.classes) and id(arg) not in copies:
                     copies[id(arg)] = (arg, self.copy_object(arg))
                 if len(kind) > 1 and isinstance(inner := getattr(arg, kind[2:], None), (set, list)):
                     copies[id(inner)] = (inner, copy_container(inner))
@@ -410,16 +411,16 @@ class Execution:
 
     def copy_object(self, real: Any) -> Any:
         """An object of the plain class with the same fields."""
-        copy = object.__new__(self.plain["Obj"])
-        own = vars(real) if hasattr(real, "__dict__") else FIELDS
-        for f in FIELDS:
+        copy = object.__new__(self.plain[type(real).__name__])
+        own = vars(real) if hasattr(real, "__dict__") else self.fields
+        for f in self.fields:
             if f in own and hasattr(real, f):
                 setattr(copy, f, getattr(real, f))
         return copy
 
     def compare_fields(self, op: Op, real: Any, copy: Any, copies: dict[int, tuple[Any, Any]]) -> None:
         """An object and its copy after an update."""
-        for f in FIELDS:
+        for f in self.fields:
             got, expected = getattr(real, f, Skip), getattr(copy, f, Skip)
             if got is expected:
                 continue

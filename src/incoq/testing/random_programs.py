@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from incoq.testing.lively_queries import Schema
 from incoq.testing.random_queries import FIELDS, HELPERS, SECOND_GLOBAL, VALUES, QueryMaker, QuerySpec
 from incoq.testing.update_forms import (
     BATCH_UPDATES,
@@ -45,6 +46,8 @@ class Program:
     with_global: bool
     tuples: bool
     forms: frozenset[str]
+    other_class: str = ""
+    schema: Schema | None = field(default=None, hash=False)
 
     @property
     def text(self) -> str:
@@ -54,7 +57,8 @@ class Program:
         parts = [f"from incoq import {', '.join(['Set', *sorted(names), 'query'])}\n"]
         parts += [f"import {m}\n" for m in ("heapq", "statistics") if any(m in q.wrap for q in self.queries)]
         if self.with_global:
-            parts.append("R = Set()\n" + ("T = set()\n" if self.seed >= SECOND_GLOBAL else ""))
+            second = self.seed >= SECOND_GLOBAL or self.schema is not None
+            parts.append("R = Set()\n" + ("T = set()\n" if second else ""))
         parts.append(self.helpers)
         methods = "".join("\n" + _indent(q.text) for q in self.queries if q.method)
         body = list(self.class_lines)
@@ -67,6 +71,7 @@ class Program:
             + methods
             + ("" if lines or methods else "    pass\n")
         )
+        parts.append(self.other_class)
         parts += [q.text for q in self.queries if not q.method]
         parts += [u.text for u in self.updates]
         return "\n\n".join(p for p in parts if p)
