@@ -285,3 +285,15 @@ def test_a_pattern_whose_nested_tuple_does_not_match_binds_nothing_after_it() ->
     )
     assert world["answer"] == {3}
     world.check()
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_what_a_list_is_looked_for_in_is_evaluated_as_in_python(tmp_path: Path, mode: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from incoq import Set, query\n\nclass Thing:\n    pass\n\n"
+        "@query\ndef absent(s, t):\n    return {x for x in s if x.a not in t}\n\n"
+        "thing = Thing()\nthing.a = [1]\nprint(len(absent(Set([thing]), Set())))\n"
+    )
+    result = in_process("verify", "--mode", mode, program)
+    assert result.returncode == 0, result.stderr

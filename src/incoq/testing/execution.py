@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import importlib
 import linecache
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -524,7 +524,7 @@ class Execution:
         self.counters.evaluated += 1
         query = getattr(self.plain["Obj"], spec.name) if spec.method else self.plain[spec.name]
         try:
-            with self.as_in_python():
+            with self.checker.values.as_in_python() if self.checker is not None else nullcontext():
                 got = self.evaluate(query, *args)
         except Exception as error:
             refuse(error)
@@ -535,20 +535,6 @@ class Execution:
         ):
             message = f"evaluate({spec.name}){show(args)} is {show(got)}, not {show(answer)}"
             raise Failure("evaluator", message)
-
-    @contextmanager
-    def as_in_python(self) -> Iterator[None]:
-        """Meanwhile no list or dict has a hash, not even one that a compiled query has reached."""
-        values = getattr(self.checker, "values", None)
-        classes = {values.list_class, values.dict_class} if values is not None else set()
-        hashes = {cls: cls.__hash__ for cls in classes}
-        for cls in classes:
-            cls.__hash__ = None
-        try:
-            yield
-        finally:
-            for cls, own in hashes.items():
-                cls.__hash__ = own
 
 
 def attempt(function: Callable[..., Any], args: Any) -> tuple[Any, type[BaseException] | None]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from incoq.testing.lively_queries import CLASSES, INTS, LivelyQueries, Schema, make_schema, parts
 from incoq.testing.random_operations import Op, Ref
-from incoq.testing.random_programs import Maker, Program
+from incoq.testing.random_programs import Program, asked_in_a_batch, uses
 from incoq.testing.random_queries import HELPERS, QuerySpec
 from incoq.testing.update_forms import (
     BATCH_UPDATES,
@@ -36,6 +36,8 @@ WEIGHTS = {
     "iand": 0.3, "intersect": 0.3, "batch_back_{f}": 0.3, "batch_in_batch_{f}": 0.3, "batch_clear": 0.5,
 }  # fmt: skip
 
+FIRST = {"{": "Set()", "i": "0", "O": "self"}  # what a constructor gives a field, by how its kind begins
+
 # Which of the updates of fields suit only what the field holds; all others suit any field.
 OF_SETS = frozenset((
     "fresh_{f}", "literal_{f}", "made_{f}", "built_{f}", "addto_{f}", "ior_{f}", "isub_{f}", "union_{f}",
@@ -45,11 +47,11 @@ OF_NUMBERS = frozenset(("aug_{f}",))
 BYPASSES = frozenset(("dunder_{f}", "vars_{f}", "object_{f}", "escaped", "mapped"))  # refused, or may be
 
 
-class LivelyMaker(LivelyQueries, Maker):
+class LivelyMaker(LivelyQueries):
     """Makes one program from one seed."""
 
     def __init__(self, seed: int) -> None:
-        LivelyQueries.__init__(self)
+        super().__init__()
         self.seed = seed
         self.rng = random.Random(f"lively {seed}")
         self.forms = set()
@@ -66,11 +68,9 @@ class LivelyMaker(LivelyQueries, Maker):
         self.read = {f for f in self.fields if f".{f}" in read}
         seen = [*(schema.fields[f] for f in self.read), *(k for q in queries for k in q.kinds)]
         held = {n: k for n, k in schema.containers.items() if any(k in s for s in seen)}
-        schema = self.schema = replace(
-            schema, containers=held, answers={q.name: k for q, k in self.specs}
-        )
+        schema = self.schema = replace(schema, containers=held, answers={q.name: k for q, k in self.specs})
         constructor = [
-            f"self.{f} = {'Set()' if k[0] == '{' else '0' if k == 'int' else 'self' if k == 'Obj' else 'None'}"
+            f"self.{f} = {FIRST.get(k[0], 'None')}"
             for f, k in schema.fields.items()
             if "Obj" in schema.owners[f] and rng.random() < 0.4
         ]
@@ -86,7 +86,9 @@ class LivelyMaker(LivelyQueries, Maker):
         rng, schema = self.rng, self.schema
         held = "".join({kind[0] for kind in schema.containers.values()})
         for name in ("Obj", "Item") if "Item" in schema.objects.values() else ("Obj",):
-            yield Update(f"new_{name.lower()}", f"def new_{name.lower()}():\n    return {name}()\n", (), "new")
+            yield Update(
+                f"new_{name.lower()}", f"def new_{name.lower()}():\n    return {name}()\n", (), "new"
+            )
         yield Update("new_set", "def new_set(*xs):\n    return Set(xs)\n", (), "new")
         yield Update("new_plain", "def new_plain(*xs):\n    s = set(xs)\n    return s\n", (), "new")
         yield Update("add", "def add(s, x):\n    s.add(x)\n", ("S", "e"), "add")
@@ -114,14 +116,14 @@ class LivelyMaker(LivelyQueries, Maker):
         if self.chance(0.4):
             yield from self.chosen(BATCH_UPDATES, 3, rng.choice(self.fields))
             for q, _ in self.specs:
-                yield from self.asked_in_a_batch(q)
+                yield from asked_in_a_batch(rng, self.fields, q)
         for relation in schema.relations:
             for change in ("add", "discard"):
                 name = f"{change}_{relation.lower()}"
                 text = f"def {name}(x):\n    {relation}.{change}(x)\n"
                 yield Update(name, text, ("e",), f"global {change}", shadow=False)
         for q, kind in self.specs:
-            for update in self.uses(q):
+            for update in uses(rng, q):
                 if update.form != "use: iterate across updates" or kind in schema.containers.values():
                     yield update
 
@@ -215,7 +217,7 @@ class LivelyOperations:
         return Op("ask", q.name, args)
 
     def container(self, letter: str, kind: str) -> tuple[Any, str]:
-        """A container that starts with a letter, of a kind if that is given: by name, or what a field holds."""
+        """A container that starts with a letter, of a kind if it is given: by name, or what a field holds."""
         rng, schema = self.rng, self.schema
         start = {"S": "{", "M": "<", "L": "["}[letter]
         found = [(n, k) for n, k in schema.containers.items() if (k == kind if kind else k[0] == start)]

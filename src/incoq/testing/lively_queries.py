@@ -17,6 +17,7 @@ from incoq.testing.random_queries import HELPERS, Cell, QuerySpec, Thing
 
 CLASSES = ("Obj", "Item")
 INTS = (0, 1, 2)
+ENOUGH = 6  # different answers, of 18
 
 
 def parts(kind: str) -> tuple[str, ...]:
@@ -71,7 +72,7 @@ def make_schema(rng: random.Random) -> Schema:
     kinds = [rng.choice(sets[:3]), rng.choice(("Obj", classes[-1])), "int", *others]
     kinds += [rng.choice((*sets, simple(), simple(), "int", pair())) for _ in names]
     fields = dict(zip(names, kinds, strict=False))
-    owners = {
+    owners: dict[str, tuple[str, ...]] = {
         f: CLASSES[:1] if len(classes) == 1 or rng.random() < 0.35 else rng.choice((CLASSES, CLASSES[1:]))
         for f in names
     }
@@ -300,9 +301,14 @@ class LivelyQueries:
         if depth < 2:
             body, _ = self.comprehension(scope, rng.choice(("Obj", "int")), depth + 1)
             holds = self.quantified(scope, depth + 1)
+            among = self.comprehension(scope, inner, depth + 1)[0]
             forms += [
                 ("truth of nested", rng.choice(("", "not ")) + f"{{{body}}}", 1),
-                ("in nested", f"{e} {rng.choice(('in', 'not in'))} {{{self.comprehension(scope, inner, depth + 1)[0]}}}", 2),
+                (
+                    "in nested",
+                    f"{e} {rng.choice(('in', 'not in'))} {{{among}}}",
+                    2,
+                ),
                 ("quantifier", rng.choice(("", "not ")) + holds, 4),
             ]
         name, made, _ = rng.choices(forms, [w for _, _, w in forms])[0]
@@ -321,7 +327,9 @@ class LivelyQueries:
             made.append(self.clause(scope, depth))
         result = self.condition(scope, 2) if kind == "bool" else self.value(scope, kind, 2)
         if result == "None" or result.isdigit():
-            result, kind = max((p for p in scope.items() if p[1][0] not in "[<"), key=lambda p: (p[0][0], len(p[0]), p[0]))
+            result, kind = max(
+                (p for p in scope.items() if p[1][0] not in "[<"), key=lambda p: (p[0][0], len(p[0]), p[0])
+            )
         return f"{result} {' '.join(made)}", kind
 
     def clause(self, scope: dict[str, str], depth: int) -> str:
@@ -335,17 +343,15 @@ class LivelyQueries:
 
     def query(self, name: str) -> QuerySpec:
         """A query whose answers differ in a few worlds, after some attempts at most."""
-        before, best = set(self.forms), (-1, None, "", set())  # type: tuple[int, QuerySpec | None, str, set[str]]
+        before = set(self.forms)
+        tried: list[tuple[int, QuerySpec, str, set[str]]] = []
         for _ in range(12):
             self.forms, self.count = set(before), 0
             spec, kind = self.attempt(name)
-            score = self.liveliness(spec)
-            if score > best[0]:
-                best = (score, spec, kind, self.forms)
-            if score >= 6:
+            tried.append((self.liveliness(spec), spec, kind, self.forms))
+            if tried[-1][0] >= ENOUGH:
                 break
-        _, made, kind, self.forms = best
-        assert made is not None
+        _, made, kind, self.forms = max(tried, key=lambda one: one[0])
         self.specs.append((made, kind))
         return made
 
@@ -433,7 +439,14 @@ class LivelyQueries:
                     answer = reference.bag(*(self.pick(world, kind) for kind in made.kinds))
                     answer = (index, frozenset(answer)) if isinstance(answer, list) and answer else answer
                     answers |= {(index // 2, answer)} if answer else set()
-                except (TypeError, ValueError, AttributeError, KeyError, ArithmeticError, statistics.StatisticsError):
+                except (
+                    TypeError,
+                    ValueError,
+                    AttributeError,
+                    KeyError,
+                    ArithmeticError,
+                    statistics.StatisticsError,
+                ):
                     continue
         return len(answers)
 
@@ -447,7 +460,7 @@ class LivelyQueries:
             for f in schema.of(kind):
                 setattr(world[name], f, self.pick(world, schema.fields[f]))
         for name, kind in (*schema.containers.items(), *schema.relations.items()):
-            held = world.get(name, relations.get(name))
+            held = world[name] if name in world else relations[name]
             for _ in range(rng.randrange(1, 4)):
                 values = [self.pick(world, k) for k in parts(kind)]
                 if kind[0] == "<":
