@@ -242,6 +242,8 @@ def test_the_cost_of_what_answers_cause_is_counted_once_where_they_cause_one_ano
         "{x for (x, p) in T}",
         "len({x for (x, p) in T})",
         "max((x for (x, p) in T), default=0)",
+        "sorted({x for (x, p) in T})[:2]",
+        "heapq.nsmallest(2, (x for (x, p) in T))",
         "1 + len({x for (x, p) in T})",
         "len({x for (x, p) in T}) > 1",
         "{(x, p) for (x, y) in T if x in {y for (y, p) in T}}",
@@ -251,6 +253,7 @@ def test_the_cost_of_what_answers_cause_is_counted_once_where_they_cause_one_ano
 )
 def test_only_the_querys_own_comprehension_joins_a_variable_with_a_parameter(returned: str) -> None:
     program = f"""
+import heapq
 T = Set()
 
 @query

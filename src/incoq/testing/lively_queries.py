@@ -8,6 +8,7 @@ it, so that answers are seldom empty and joins mostly match; one expression in f
 from __future__ import annotations
 
 import random
+import re
 import statistics
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -389,10 +390,17 @@ class LivelyQueries:
         return made, kind
 
     def demand(self, made: QuerySpec) -> tuple[str, ...]:
-        """The parameters that no membership `for p in x` or `if p in x` of a later one binds."""
-        bound = {w for c in made.clauses for w in made.params if c.startswith((f"if {w} in", f"for {w} in"))}
-        chosen = tuple(p for p in made.params if p not in bound)
-        if not bound or not chosen:
+        """The parameters that no membership binds, if they lead to the others."""
+        found = [
+            (set(re.findall(r"[a-z]\w*", match[1])), match[2])
+            for clause in made.clauses
+            if (match := re.fullmatch(r"(?:for|if) (\w+|\([\w, ()]+\)) in (\w+)[\w.]*", clause))
+        ]
+        chosen = tuple(p for p in made.params if not any(p in targets for targets, _ in found))
+        reached = {*chosen, *self.schema.relations}
+        for _ in found:
+            reached |= {v for targets, base in found if base in reached for v in targets}
+        if len(chosen) in (0, len(made.params)) or not reached.issuperset(made.params):
             return ()
         self.forms.add("demand: subset")
         return chosen

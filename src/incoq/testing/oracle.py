@@ -171,9 +171,11 @@ class Translator:
         """What a query returns; the comprehension that it is an aggregate of is the query's own, so that its
         variables are joined with the parameters."""
         match node:
-            case ast.Call(args=[ast.SetComp() | ast.GeneratorExp() as own, *_]):
-                made = ast.parse(self.comprehension(own, scope), mode="eval").body
-                node.args[0] = call("set", made) if isinstance(own, ast.SetComp) else made
+            case ast.Call(args=args) | ast.Subscript(value=ast.Call(args=args)):
+                for place, own in enumerate(args):
+                    if isinstance(own, (ast.SetComp, ast.GeneratorExp)):
+                        made = ast.parse(self.comprehension(own, scope), mode="eval").body
+                        args[place] = call("set", made) if isinstance(own, ast.SetComp) else made
         return self.expression(node, scope)
 
     def comprehension(
