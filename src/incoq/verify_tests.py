@@ -281,7 +281,9 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
             case "mean":
                 return statistics.mean(bag)
             case "smallest":
-                return heapq.nsmallest(arguments[0], bag)
+                if arguments[1:]:
+                    return sorted(bag)[: arguments[0]]
+                return heapq.nsmallest(arguments[0], bag if aggregate.distinct else iter(bag))
             case "value":
                 return bag[0]
             case "set":
