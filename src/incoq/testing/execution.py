@@ -490,8 +490,6 @@ class Execution:
                 got != answer and set(map(without_nan, got)) != set(map(without_nan, answer))
             ):
                 raise Failure("answer", f"{spec.name}{show(args)} is {show(got)}, not {show(answer)}")
-            if answer:
-                counters.nonempty += 1
             if STRICT_TYPES and self.program.mixed and spec.strict_types:
                 types = {canonical(e) for e in expected}
                 if not {canonical(e) for e in got} <= types:
@@ -510,6 +508,7 @@ class Execution:
             answer = expected
             if got != answer or (type(got) is not type(answer) and not self.program.mixed):
                 raise Failure("answer", f"{spec.name}{show(args)} is {show(got)}, not {show(answer)}")
+        counters.nonempty += bool(answer)
         key = (spec.name, as_key(args))
         if key in self.last and self.last[key] != answer:
             counters.changed += 1

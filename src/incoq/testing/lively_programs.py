@@ -61,7 +61,7 @@ class LivelyMaker(LivelyQueries):
     def program(self) -> Program:
         """The whole program."""
         rng, schema = self.rng, self.schema
-        for index in range(rng.choice((1, 2, 2, 3, 3))):
+        for index in range(rng.choice((1, 1, 2, 2, 3))):
             self.query(f"q{index}")
         queries = tuple(q for q, _ in self.specs)
         read = " ".join(q.body for q in queries)

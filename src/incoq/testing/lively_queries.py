@@ -324,7 +324,7 @@ class LivelyQueries:
         """The inside of a nested comprehension whose results are of a kind, or of what there is."""
         scope = dict(scope)
         made = [self.membership(scope, depth)]
-        for _ in range(self.rng.choice((0, 1, 1, 2) if depth < 2 else (0, 0, 1))):
+        for _ in range(self.rng.choice((0, 0, 1, 1, 2) if depth < 2 else (0, 0, 1))):
             made.append(self.clause(scope, depth))
         result = self.condition(scope, 2) if kind == "bool" else self.value(scope, kind, 2)
         if result == "None" or result.isdigit():
@@ -368,7 +368,7 @@ class LivelyQueries:
         scope = dict(zip(names, kinds, strict=True))
         self.unused = list(names)
         clauses = [self.membership(scope, 0)]
-        for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 3, 4, 5))):
+        for _ in range(rng.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))):
             clauses.append(self.clause(scope, 0))
         if len(self.unused) and self.chance(0.8):
             clauses.append(self.clause(scope, 0))
