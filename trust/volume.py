@@ -20,7 +20,7 @@ from trust.outcome import Outcome
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "differential" / "kept_seeds.json"
 FIRST = 20_000_000  # beyond the seeds of the ordinary tests
-FORMS = ("all", "core", "more")  # each run takes turns
+FORMS = ("all", "core", "lively", "more")  # each run takes turns
 EACH = 2_000  # operations a program: compiling one costs as much as some hundreds of them
 EVERY = 5  # operations between comparisons
 CHUNK = 60.0  # seconds

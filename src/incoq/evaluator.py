@@ -551,8 +551,11 @@ class _Compiler:
 
     def own_comprehension(self) -> ast.expr:
         """What the query returns, or returns an aggregate of."""
-        value = self._result()
-        return value.args[0] if isinstance(value, ast.Call) and value.args else value
+        match self._result():
+            case ast.Call(args=args) | ast.Subscript(value=ast.Call(args=args), slice=ast.Slice()) if args:
+                return next((a for a in args if isinstance(a, Comprehension)), args[0])
+            case value:
+                return value
 
     def note_reached(self, clauses: Sequence[_Clause]) -> None:
         """Parameters that the demand parameters reach in an outermost comprehension."""

@@ -185,7 +185,8 @@ class VerifiedRun:
             self._evaluators[query.name] = len(globals_), evaluator
         self.answers += 1
         try:
-            return evaluator(*(values[p] for p in query.all_params))
+            with self.checker.values.as_in_python():
+                return evaluator(*(values[p] for p in query.all_params))
         except IncoqRuntimeError:
             return None
 

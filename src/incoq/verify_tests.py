@@ -11,11 +11,13 @@ import heapq
 import importlib
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from incoq.frontend.program import Binding
 from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES, VALUE_CLASSES
+from incoq.ir.expressions import FITS, clone
 from incoq.ir.objects import Aggregate
 from incoq.ir.relational import Test
 
@@ -42,8 +44,8 @@ class Values:
         # The output leaves out what the program does not use.
         self.nan: float = namespace.get(names["NAN"], math.nan)
         self.missing: Any = namespace.get(names["MISSING"])
-        self.dict_class: type = namespace.get(names["Dict"], _Unused)
-        self.list_class: type = namespace.get(names["List"], _Unused)
+        self.dict_class: Any = namespace.get(names["Dict"], _Unused)
+        self.list_class: Any = namespace.get(names["List"], _Unused)
         self.nested_set: Any = namespace.get("SetOf", _Unused)
         seen = (self.set_class, self.dict_class, self.list_class)
         self.sources: tuple[type, ...] = (*seen, frozenset, tuple, range)
@@ -89,13 +91,27 @@ class Values:
             return element in collection
         raise TypeError("holds nothing")
 
-    def fit(self, element: Any) -> None:
+    def fit(self, element: Any) -> bool:
         """Raise for what no set can hold, be it a list that a query has reached and that has a hash since."""
         if type(element).__hash__ in (self.list_class.__hash__, self.dict_class.__hash__, None):
             raise TypeError("unhashable")
         for part in element if isinstance(element, tuple) else ():
             self.fit(part)
         hash(element)
+        return True
+
+    @contextmanager
+    def as_in_python(self) -> Iterator[None]:
+        """Meanwhile no list or dict has a hash, not even one that a compiled query has reached."""
+        classes = {self.list_class, self.dict_class}
+        hashes = {cls: cls.__hash__ for cls in classes}
+        for cls in classes:
+            cls.__hash__ = None
+        try:
+            yield
+        finally:
+            for cls, own in hashes.items():
+                cls.__hash__ = own
 
     def distinct(self, sequence: Iterable[Any]) -> list[Any]:
         """The elements of a sequence, each once; one that no query has reached may have no hash."""
@@ -136,7 +152,7 @@ class Values:
             if isinstance(value, str | bytes) and len(value) > 1:  # one letter is its own part
                 pending.extend(value)
             if isinstance(value, self.dict_class):
-                pending.extend(value.values())  # type: ignore[attr-defined]
+                pending.extend(value.values())
             for field in fields:
                 if field in getattr(value, "__dict__", (field,)):
                     pending.append(getattr(value, field, None))
@@ -157,6 +173,8 @@ class _Naive(ast.NodeTransformer):
         self.fallible = fallible
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id == FITS:
+            return ast.Name("__fit__", ast.Load())
         return _call("__present__", node) if node.id in self.fallible else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -187,7 +205,7 @@ def naive_test(
 
     Variables in `fallible` stand for nested aggregates: reading one that has no value raises.
     """
-    source = ast.parse(test.expr.text, mode="eval").body
+    source = clone(test.expr.node)
     if isinstance(source, ast.Name) and source.id in test.names - fallible:
         name = source.id
         return lambda env: env[name]
@@ -201,6 +219,7 @@ def naive_test(
     scope = {
         "__equal__": values.equal,
         "__holds__": values.holds,
+        "__fit__": values.fit,
         "__steady__": values.steady,
         "__present__": values.present,
     }
@@ -269,7 +288,9 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
             case "mean":
                 return statistics.mean(bag)
             case "smallest":
-                return heapq.nsmallest(arguments[0], bag)
+                if arguments[1:]:
+                    return sorted(bag)[: arguments[0]]
+                return heapq.nsmallest(arguments[0], bag if aggregate.distinct else iter(bag))
             case "value":
                 return bag[0]
             case "set":

@@ -39,6 +39,15 @@ def test_random_programs_of_all_forms_answer_as_straightforward_evaluation_does(
     assert report.counters.changed > 0
 
 
+@pytest.mark.parametrize("part", range(2))
+def test_lively_programs_answer_as_straightforward_evaluation_does(part: int) -> None:
+    """Typed programs and queries: most answers are not empty, many updates change one, few are refused."""
+    report = report_of(OPERATIONS // 2, forms="lively", seed=part * 1_000_000, each=400, every=2)
+    assert report.counters.nonempty > 0.4 * report.counters.checks, report.render()
+    assert report.counters.changed > 0.15 * report.counters.operations, report.render()
+    assert sum(report.refused.values()) < 0.05 * report.programs, report.render()
+
+
 @pytest.mark.parametrize(
     ("mode", "strategy"), [("filtered", "tags"), ("filtered", "first-clause"), ("incremental", "tags")]
 )

@@ -40,6 +40,41 @@ PROGRAMS = {
                 show(several(s, t, a=1), least(s), least(s, least=3), ask(t), Some().of(s, t, u=t), rest)
             every(); s.add(7); every(); t.add(8); every(); s.discard(4); every()
     """,
+    "what is looked for in a nested set is missing, not in any set, or no equal of itself": """
+        class Thing: pass
+        nan = float("nan")
+        @query
+        def absent(s, t): return {x for x in s if x.a not in {y for y in t}}
+        @query
+        def absent_or(s, t): return {x for x in s if x.a in {y for y in t} or x.b == 1}
+        @query
+        def itself(s, t): return {x for x in s if x not in {y for y in t}}
+        @query
+        def pairs(s, t): return {x for x in s if (x.a, x.b) not in {(y, y) for y in t}}
+        def main(show):
+            a, b = Thing(), Thing()
+            s, t = Set([a, b]), Set()
+            def every():
+                for q in (absent, absent_or, itself, pairs): show(sorted([a, b].index(x) for x in q(s, t)))
+            every(); a.a = 1; every(); b.b = 1; every(); b.a = 2; every(); t.add(2); every(); t.add(1)
+            every(); a.b = 2; every(); a.a = nan; every(); t.add(nan); every(); show(itself(t, t)); b.a = [2]
+            every(); t.clear(); every(); b.a = {}; every(); a.a = (1, [2]); every(); del a.a
+            every(); t.add(a); every()
+    """,
+    "a nested query asks in what its own elements are": """
+        @query
+        def held(s, t): return {len({x for x in {b for y in s} if (x, b) in t}) for a, b in t}
+        @query
+        def whole(s): return {(b, len({x for x in {b for c, d in s} if (x, b) in s})) for a, b in s}
+        @query
+        def both(s, t):
+            return {b for a, b in t if {x for x in {b for y in s} for z in {x for y in s} if (z, b) in t}}
+        def main(show):
+            s, t = Set([1]), Set()
+            def every(): show(held(s, t), whole(t), both(s, t))
+            every(); t.add((0, 0)); every(); t.add((1, 2)); every(); t.add((2, 2)); every(); s.clear()
+            every(); t.discard((0, 0)); s.add(3); every(); t.clear(); every()
+    """,
     "an entry is looked for in a dict that is not there": """
         class Thing:
             def __init__(self, n): self.n = n
@@ -207,6 +242,8 @@ def test_the_cost_of_what_answers_cause_is_counted_once_where_they_cause_one_ano
         "{x for (x, p) in T}",
         "len({x for (x, p) in T})",
         "max((x for (x, p) in T), default=0)",
+        "sorted({x for (x, p) in T})[:2]",
+        "heapq.nsmallest(2, (x for (x, p) in T))",
         "1 + len({x for (x, p) in T})",
         "len({x for (x, p) in T}) > 1",
         "{(x, p) for (x, y) in T if x in {y for (y, p) in T}}",
@@ -216,6 +253,7 @@ def test_the_cost_of_what_answers_cause_is_counted_once_where_they_cause_one_ano
 )
 def test_only_the_querys_own_comprehension_joins_a_variable_with_a_parameter(returned: str) -> None:
     program = f"""
+import heapq
 T = Set()
 
 @query

@@ -730,3 +730,34 @@ def main(show):
         change()
     show(top(s), low(s), inner(s))
 """)
+
+
+def test_equal_elements_without_an_order_are_compared_by_sorted_and_whatever_was_there_before() -> None:
+    same_both_ways(
+        ITEMS
+        + """
+import heapq
+
+@query
+def least(s): return min(x.n for x in s)
+@query
+def greatest(s): return max((x.n for x in s), default=-1)
+@query
+def two(s): return sorted(x.n for x in s)[:2]
+@query
+def two_of_set(s): return sorted({x.n for x in s})[:2]
+@query
+def first(s): return heapq.nsmallest(1, (x.n for x in s))
+@query
+def pair(s): return heapq.nsmallest(2, (x.n for x in s))
+
+def main(show):
+    a, b, c = Item(None), Item(None), Item(1)
+    s = Set([a])
+    def every():
+        for q in (least, greatest, two, two_of_set, first, pair):
+            tried(show, lambda: q(s))
+    every(); s.add(b); every(); s.add(c); every(); s.discard(c); every(); c.n = None; s.add(c); every()
+    a.n = b.n = 2; every(); c.n = 2; every(); a.n = b.n = c.n = (1, None); every(); s.clear(); every()
+"""
+    )

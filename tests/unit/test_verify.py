@@ -330,3 +330,15 @@ def test_an_index_of_sets_that_a_dict_holds_is_compared_by_what_they_hold(option
     world["fil_places_set_2_13"][item].clear()
     with pytest.raises(Difference, match="fil_places_set_2_13"):
         world.check()
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_what_a_list_is_looked_for_in_is_evaluated_as_in_python(tmp_path: Path, mode: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from incoq import Set, query\n\nclass Thing:\n    pass\n\n"
+        "@query\ndef absent(s, t):\n    return {x for x in s if x.a not in t}\n\n"
+        "thing = Thing()\nthing.a = [1]\nprint(len(absent(Set([thing]), Set())))\n"
+    )
+    result = in_process("verify", "--mode", mode, program)
+    assert result.returncode == 0, result.stderr

@@ -221,9 +221,7 @@ class Extreme(Ordered):
         self.default, self.bag = default, bag
 
     def best(self, choose: Any) -> Any:
-        if not self.sortable:
-            return choose(self.counts)
-        found = self.first()
+        found = self.first() if self.sortable else choose(self.counts)
         if self.bag and len(self.counts) == 1 and self.counts[found] > 1:
             return choose((found, found))  # raises where elements have no order
         return found
@@ -270,13 +268,16 @@ class Max(Extreme):
 
 
 class Smallest(Ordered):
-    """The k smallest elements as a list. Add and delete O(log n), asking O(n log k); empty: []."""
+    """The k smallest elements as a list. Add and delete O(log n), asking O(n log k); empty: []. Where it
+    `sorts`, elements of a bag that are equal are compared, too."""
 
-    def __init__(self, k: int) -> None:
+    def __init__(self, k: int, sorts: bool = False) -> None:
         super().__init__()
-        self.k = k
+        self.k, self.sorts = k, sorts
 
     def value(self) -> Any:
+        if self.sorts and (len(self.counts) == 1 or not self.k):
+            return sorted(self.all())[: self.k]  # raises where elements have no order
         return heapq.nsmallest(self.k, self.all())
 
     def all(self) -> Iterable[Any]:

@@ -188,7 +188,7 @@ class _Lower(ast.NodeTransformer):
             case ast.Name(id=expressions.ITERABLE):
                 return self._call(self.support.iterable, args[0])
             case ast.Name(id=expressions.FITS):
-                return self._call(self.support.fits, args[0])
+                return self._fitting(args[0])
             case ast.Name(id="hasattr" | "getattr") if isinstance(node.args[1], ast.Constant):
                 owner = self.support.storing(args[0], str(node.args[1].value))
                 return ast.Call(node.func, [owner, *args[1:]], keywords)
@@ -198,6 +198,16 @@ class _Lower(ast.NodeTransformer):
                 func = ast.Attribute(self._value(self.visit(receiver), attr), attr, ast.Load())
                 return ast.Call(func, [self._plain(a) for a in args], keywords)
         return ast.Call(node.func, [self._plain(a) for a in args], keywords)
+
+    def _fitting(self, value: ast.expr) -> ast.expr:
+        """Raise unless a value can be in a set; the usual classes need no call."""
+        checked = self._call(self.support.fits, value)
+        if not isinstance(value, ast.Name):
+            return checked
+        usual = ast.Compare(
+            ast.Attribute(value, "__class__", ast.Load()), [ast.In()], [name(self.support.FITTING)]
+        )
+        return ast.BoolOp(ast.Or(), [usual, checked])
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         value = self._plain(self.visit(node.value))

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from incoq.frontend.class_bodies import class_around
 from incoq.frontend.program import Binding, Module
-from incoq.ir.expressions import clone, names_in, substitute
+from incoq.ir.expressions import FITS, clone, names_in, substitute
 from incoq.names import mangled
 
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
@@ -158,7 +158,7 @@ class Purifier:
 
     def is_callable_name(self, identifier: str) -> bool:
         """Names that stand for functions, kept as they are in the expression."""
-        return identifier in self.callables
+        return identifier == FITS or identifier in self.callables
 
     def purify(self, node: ast.expr, truth: bool = False) -> ast.expr:
         walk = _Walk(self, ())
@@ -319,15 +319,28 @@ class _Walk(ast.NodeTransformer):
             case ast.Compare(
                 left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.SetComp() as comp]
             ):
-                comp = self.owner.own_variables(comp)  # the left side must not be captured
-                found = ast.Compare(comp.elt, [ast.Eq()], [left])
-                generator = ast.GeneratorExp(found, comp.generators)
-                exists = ast.Call(ast.Name("any", ast.Load()), [generator], [])
-                whole = exists if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), exists)
-                return self.visit(ast.fix_missing_locations(ast.copy_location(whole, node)))  # type: ignore[no-any-return]
+                return self._in_comprehension(node, left, op, comp)
         node.left = self.visit(node.left)
         node.comparators = [self.visit(c) for c in node.comparators]
         return node
+
+    def _in_comprehension(
+        self, node: ast.Compare, left: ast.expr, op: ast.In | ast.NotIn, comp: ast.SetComp
+    ) -> ast.expr:
+        """`x in {e for …}` is `any(e == x for …)`, where x is there and can be in a set: what raises inside a
+        nested query skips an element of it, and Python evaluates x outside."""
+        comp = self.owner.own_variables(comp)  # the left side must not be captured
+        found: ast.expr = ast.Compare(comp.elt, [ast.Eq()], [left])
+        if not isinstance(comp.elt, ast.Constant) and not isinstance(left, ast.Constant):
+            # `in` finds an object also where `==` says no
+            found = ast.BoolOp(ast.Or(), [ast.Compare(clone(comp.elt), [ast.Is()], [clone(left)]), found])
+        exists = ast.Call(ast.Name("any", ast.Load()), [ast.GeneratorExp(found, comp.generators)], [])
+        there = None if isinstance(left, ast.Constant) else self.visit(clone(left))
+        test: ast.expr = exists if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), exists)
+        test = self.visit(ast.fix_missing_locations(ast.copy_location(test, node)))
+        if there is not None:
+            test = ast.BoolOp(ast.And(), [ast.Call(ast.Name(FITS, ast.Load()), [there], []), test])
+        return ast.fix_missing_locations(ast.copy_location(test, node))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         nested = self.nest(node, False)

@@ -153,7 +153,7 @@ class Definer:
                 fixed=frozenset(self.query.fixed),
             )  # fmt: skip
             covers = self.covers(problem)
-            blocks.append(Block(position, covers, self._guards(index, clauses, covers.best)))
+            blocks.append(Block(position, covers, self._guards(index, chosen, covers.best)))
             for step in covers.best.steps:
                 if step.access is Access.LOOKUP:
                     access[step.clause, step.key] = self._index(chosen[step.clause], step.key).name
@@ -164,10 +164,14 @@ class Definer:
         return frozenset((*clause.args, *self.query.fixed))
 
     def _need(self, index: int) -> Invariant:
-        """Demand of a nested query: its parameters, wherever the clauses that bind them are satisfied."""
+        """Demand of a nested query: its parameters, wherever the clauses that bind them are satisfied, and as
+        much of what these read as does not wait for the nested query itself: `v in q(x), (v, x) in s` must
+        not demand q of x only once there is a v."""
         clause = self.query.clauses[index]
         needed = () if clause.relation.name in self.whole else clause.source
         chosen = self._ancestors(needed)
+        if index in chosen:
+            chosen = self._ancestors(needed, sources_only=True)
         blocks, access = self._blocks(chosen)
         return Invariant(
             self.names.fresh(f"need_{clause.relation.name}"), Store.NEED, needed, len(needed),
@@ -176,8 +180,9 @@ class Definer:
             needed=clause.relation.name,
         )  # fmt: skip
 
-    def _ancestors(self, variables: tuple[str, ...]) -> tuple[int, ...]:
-        """Demand and the clauses that lead from it to the variables."""
+    def _ancestors(self, variables: tuple[str, ...], sources_only: bool = False) -> tuple[int, ...]:
+        """Demand and the clauses that lead from it to the variables, and to what else they bind. Of sources
+        only, nothing goes round in a circle, since the graph has none."""
         chosen = {0}
         pending, seen = list(variables), set()
         while pending:
@@ -186,15 +191,17 @@ class Definer:
                 seen.add(variable)
                 for edge in self.graph.incoming(variable):
                     chosen.add(edge.clause)
-                    pending.extend(self.query.clauses[edge.clause].args)
+                    pending.extend(edge.sources if sources_only else self.query.clauses[edge.clause].args)
         return tuple(sorted(chosen))
 
     # -- tags -------------------------------------------------------------------------------------
 
-    def _guards(self, index: int, clauses: tuple[Clause, ...], cover: Cover) -> tuple[Guard, ...]:
-        """Tests that the update's objects are tagged; left out are implied ones, and those that save less
-        than the tag costs: where there is no loop to leave out, or where it looks the object up at once."""
+    def _guards(self, index: int, chosen: tuple[int, ...], cover: Cover) -> tuple[Guard, ...]:
+        """Tests that the update's objects are tagged; left out are implied ones, those that save less than
+        the tag costs (where there is no loop to leave out, or where it looks the object up at once), and
+        those that ask for more than the clauses which are chosen."""
         clause = self.query.clauses[index]
+        clauses = tuple(self.query.clauses[i] for i in chosen)
         if not self.filtered or clause.relation.kind in (Kind.DEMAND, *NESTED):
             return ()
         source = clause.args[0]
@@ -202,6 +209,8 @@ class Definer:
         for variable in dict.fromkeys(clause.args):
             incoming = self.graph.incoming(variable)
             implied = len(incoming) == 1 and incoming[0].clause == index and variable not in self.query.demand
+            if any(edge.clause not in chosen for edge in incoming):
+                continue
             if self.watches_content(variable):
                 continue  # such a tag holds sets only, and tells nothing of other values
             if "guards" in self.without:

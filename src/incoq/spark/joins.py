@@ -6,9 +6,12 @@ the store can keep. `Joins.reason` says why a query has no DataFrame form, where
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Any
 
+from incoq.ir import expressions
+from incoq.ir.expressions import Expr, clone
 from incoq.ir.objects import Pattern, TuplePattern, Value, Variable
 from incoq.ir.relational import Clause, RelationalQuery
 
@@ -80,13 +83,28 @@ def joins_of(query: RelationalQuery) -> Joins:
         query.params,
         query.all_params,
         tuple(map(_clause, query.clauses)),
-        tuple((str(t.expr), tuple(sorted(t.names))) for t in query.tests),
-        (str(query.result.expr), tuple(sorted(query.result.names))),
+        tuple((_text(t.expr), tuple(sorted(t.names))) for t in query.tests),
+        (_text(query.result.expr), tuple(sorted(query.result.names))),
         kind,
         query.aggregate is not None and query.aggregate.distinct,
         tuple(str(a) for a in query.aggregate.arguments) if query.aggregate is not None else (),
         reason,
     )
+
+
+class _Written(ast.NodeTransformer):
+    """What may stand in a set, as Python has it: `{x}` raises where x may not."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node.func:
+            case ast.Name(id=expressions.FITS):
+                return ast.Set(node.args)
+        return node
+
+
+def _text(expr: Expr) -> str:
+    return ast.unparse(_Written().visit(clone(expr.node))) if expressions.FITS in expr.names else expr.text
 
 
 def _clause(clause: Clause) -> JoinClause:

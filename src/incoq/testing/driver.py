@@ -22,10 +22,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from incoq.testing.execution import Counters, Execution, Failure, Refused
+from incoq.testing.lively_programs import lively_operations, lively_program
 from incoq.testing.random_operations import Op, operations
 from incoq.testing.random_programs import Program, only_updates, program, without_clause, without_query
 
 MODES = ("filtered", "incremental")
+FORMS = ("core", "all", "more", "lively")
 STRATEGIES = ("tags", "first-clause", "join", "auto")
 SECONDS_A_PROGRAM = 60  # with 600 operations: some queries are products of four sets
 SHRINK_SECONDS = 20.0
@@ -149,13 +151,13 @@ def run(settings: Settings) -> Report:
 
 def run_seed(seed: int, settings: Settings, report: Report) -> Found | None:
     """Run one seed; the shrunk failure if there is one."""
-    made = program(seed, settings.forms)
+    made = lively_program(seed) if settings.forms == "lively" else program(seed, settings.forms)
     if any(word in form for word in settings.without for form in made.forms):
         return None
     if not all(any(word in form for form in made.forms) for word in settings.only):
         return None
     mode, strategy = setting_of(seed, settings)
-    sequence = operations(made, settings.per_program)
+    sequence = (operations if made.schema is None else lively_operations)(made, settings.per_program)
     report.programs += 1
     report.forms.update(made.forms)
     report.modes[f"{mode}/{strategy}"] += 1
@@ -320,7 +322,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--budget-seconds", type=float, default=0.0)
     parser.add_argument("--mode", choices=(*MODES, "uncompiled"), default="")
     parser.add_argument("--strategy", choices=STRATEGIES, default="")
-    parser.add_argument("--forms", choices=("core", "all", "more"), default="core")
+    parser.add_argument("--forms", choices=FORMS, default="core")
     parser.add_argument("--each", type=int, default=0, metavar="N", help="operations a program")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="compare after so many operations")
     parser.add_argument("--max-failures", type=int, default=1)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import importlib
 import linecache
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -131,6 +131,8 @@ class Execution:
             self.extra_space: Callable[[dict[str, Any]], int] | None = None
         else:
             self.live, self.checker = self.load_compiled(text, mode, strategy)
+        self.classes = tuple(self.live[name] for name in ("Obj", "Item") if name in self.live)
+        self.fields = tuple(dict.fromkeys((*FIELDS, *program.fields)))
         helpers = {k: self.plain[k] for k in ("odd", "number", "pair")}
         if program.with_global:
             self.plain.update((k, self.live[k]) for k in ("R", "T") if k in self.live)
@@ -355,7 +357,6 @@ class Execution:
     def update(self, op: Op, update: Update, args: tuple[Any, ...]) -> None:
         """Run an update twice: live, and plain on copies; results, exceptions and contents must agree."""
         live = self.live[op.name]
-        obj = self.live["Obj"]
         if update.use:
             count = len(self.asked[update.use].spec.params)
             if unhashable(args[-count:]) or not isinstance(args[0], set):
@@ -374,7 +375,7 @@ class Execution:
             if kind[0] == "O":
                 if isinstance(arg, (set, list, dict)):
                     raise Skip
-                if isinstance(arg, obj) and id(arg) not in copies:
+                if isinstance(arg, self.classes) and id(arg) not in copies:
                     copies[id(arg)] = (arg, self.copy_object(arg))
                 if len(kind) > 1 and isinstance(inner := getattr(arg, kind[2:], None), (set, list)):
                     copies[id(inner)] = (inner, copy_container(inner))
@@ -411,16 +412,16 @@ class Execution:
 
     def copy_object(self, real: Any) -> Any:
         """An object of the plain class with the same fields."""
-        copy = object.__new__(self.plain["Obj"])
-        own = vars(real) if hasattr(real, "__dict__") else FIELDS
-        for f in FIELDS:
+        copy = object.__new__(self.plain[type(real).__name__])
+        own = vars(real) if hasattr(real, "__dict__") else self.fields
+        for f in self.fields:
             if f in own and hasattr(real, f):
                 setattr(copy, f, getattr(real, f))
         return copy
 
     def compare_fields(self, op: Op, real: Any, copy: Any, copies: dict[int, tuple[Any, Any]]) -> None:
         """An object and its copy after an update."""
-        for f in FIELDS:
+        for f in self.fields:
             got, expected = getattr(real, f, Skip), getattr(copy, f, Skip)
             if got is expected:
                 continue
@@ -490,8 +491,6 @@ class Execution:
                 got != answer and set(map(without_nan, got)) != set(map(without_nan, answer))
             ):
                 raise Failure("answer", f"{spec.name}{show(args)} is {show(got)}, not {show(answer)}")
-            if answer:
-                counters.nonempty += 1
             if STRICT_TYPES and self.program.mixed and spec.strict_types:
                 types = {canonical(e) for e in expected}
                 if not {canonical(e) for e in got} <= types:
@@ -510,6 +509,7 @@ class Execution:
             answer = expected
             if got != answer or (type(got) is not type(answer) and not self.program.mixed):
                 raise Failure("answer", f"{spec.name}{show(args)} is {show(got)}, not {show(answer)}")
+        counters.nonempty += bool(answer)
         key = (spec.name, as_key(args))
         if key in self.last and self.last[key] != answer:
             counters.changed += 1
@@ -524,7 +524,7 @@ class Execution:
         self.counters.evaluated += 1
         query = getattr(self.plain["Obj"], spec.name) if spec.method else self.plain[spec.name]
         try:
-            with self.as_in_python():
+            with self.checker.values.as_in_python() if self.checker is not None else nullcontext():
                 got = self.evaluate(query, *args)
         except Exception as error:
             refuse(error)
@@ -535,20 +535,6 @@ class Execution:
         ):
             message = f"evaluate({spec.name}){show(args)} is {show(got)}, not {show(answer)}"
             raise Failure("evaluator", message)
-
-    @contextmanager
-    def as_in_python(self) -> Iterator[None]:
-        """Meanwhile no list or dict has a hash, not even one that a compiled query has reached."""
-        values = getattr(self.checker, "values", None)
-        classes = {values.list_class, values.dict_class} if values is not None else set()
-        hashes = {cls: cls.__hash__ for cls in classes}
-        for cls in classes:
-            cls.__hash__ = None
-        try:
-            yield
-        finally:
-            for cls, own in hashes.items():
-                cls.__hash__ = own
 
 
 def attempt(function: Callable[..., Any], args: Any) -> tuple[Any, type[BaseException] | None]:

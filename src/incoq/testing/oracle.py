@@ -171,9 +171,11 @@ class Translator:
         """What a query returns; the comprehension that it is an aggregate of is the query's own, so that its
         variables are joined with the parameters."""
         match node:
-            case ast.Call(args=[ast.SetComp() | ast.GeneratorExp() as own, *_]):
-                made = ast.parse(self.comprehension(own, scope), mode="eval").body
-                node.args[0] = call("set", made) if isinstance(own, ast.SetComp) else made
+            case ast.Call(args=args) | ast.Subscript(value=ast.Call(args=args)):
+                for place, own in enumerate(args):
+                    if isinstance(own, (ast.SetComp, ast.GeneratorExp)):
+                        made = ast.parse(self.comprehension(own, scope), mode="eval").body
+                        args[place] = call("set", made) if isinstance(own, ast.SetComp) else made
         return self.expression(node, scope)
 
     def comprehension(
@@ -191,13 +193,7 @@ class Translator:
                         memberships.append((left, right, False))
                     case _:
                         conditions.append(condition)
-        variables = {
-            n.id
-            for target, _, is_for in memberships
-            if is_for or isinstance(target, (ast.Tuple, ast.Name))
-            for n in ast.walk(target)
-            if isinstance(n, ast.Name) and n.id not in self.known
-        }
+        variables = set().union(*(bound_by(target) for target, _, _ in memberships)) - set(self.known)
         variables.discard("_")
         name = self.fresh(f"inner_{self.name}")
         hidden = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
@@ -214,7 +210,8 @@ class Translator:
         while memberships or conditions:
             chosen = next((c for c in conditions if ready(c)), None)
             test = next((m for m in memberships if ready(m[0]) and ready(m[1]) and not wild(m[0])), None)
-            loop = next((m for m in memberships if ready(m[1]) and m[2]), None)
+            loop = next((m for m in memberships if ready(m[1]) and all(map(ready, given_in(m[0])))), None)
+            loop = loop or next((m for m in memberships if ready(m[1]) and m[2]), None)
             loop = loop or next((m for m in memberships if ready(m[1])), None)
             if chosen is not None:
                 conditions.remove(chosen)
@@ -236,8 +233,11 @@ class Translator:
                 put(f"except Exception: {source} = ()")
                 put(f"for {element} in iterate({source}):")
                 depth += 1
-                tests = self.pattern(loop[0], element, bound, put)
-                put(f"if {tests or 'True'}:")
+                tests, flag = self.pattern(loop[0], element, bound, put), self.fresh("flag")
+                if given_in(loop[0]):
+                    put(f"try: {flag} = {tests}")
+                    put(f"except Exception: {flag} = False")
+                put(f"if {flag if given_in(loop[0]) else tests or 'True'}:")
             else:
                 raise NotWellFormed(ast.unparse(node))
             depth += 1
@@ -271,11 +271,31 @@ class Translator:
                     for index, inner in enumerate(parts):
                         walk(inner, f"{where}[{index}]")
                 case _:
-                    tests.append(f"same_key({where}, {ast.unparse(part)})")
+                    tests.append(f"same_key({where}, {self.expression(part, tuple(bound))})")
 
         walk(node, element)
         bound.extend(fresh)
         return " and ".join(tests)
+
+
+def bound_by(node: ast.expr) -> set[str]:
+    """The names that a pattern binds."""
+    match node:
+        case ast.Name(id=name):
+            return {name}
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return set().union(*map(bound_by, items))
+    return set()
+
+
+def given_in(node: ast.expr) -> list[ast.expr]:
+    """The expressions in a pattern, which must be known before it is matched."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return []
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return [part for item in items for part in given_in(item)]
+    return [node]
 
 
 def wild(node: ast.expr) -> bool:

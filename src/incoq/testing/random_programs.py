@@ -6,10 +6,12 @@ of update that it uses; the same seed gives the same program, always.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from incoq.testing.lively_queries import Schema
 from incoq.testing.random_queries import FIELDS, HELPERS, SECOND_GLOBAL, VALUES, QueryMaker, QuerySpec
 from incoq.testing.update_forms import (
     BATCH_UPDATES,
@@ -45,6 +47,8 @@ class Program:
     with_global: bool
     tuples: bool
     forms: frozenset[str]
+    other_class: str = ""
+    schema: Schema | None = field(default=None, hash=False)
 
     @property
     def text(self) -> str:
@@ -54,7 +58,8 @@ class Program:
         parts = [f"from incoq import {', '.join(['Set', *sorted(names), 'query'])}\n"]
         parts += [f"import {m}\n" for m in ("heapq", "statistics") if any(m in q.wrap for q in self.queries)]
         if self.with_global:
-            parts.append("R = Set()\n" + ("T = set()\n" if self.seed >= SECOND_GLOBAL else ""))
+            second = self.seed >= SECOND_GLOBAL or self.schema is not None
+            parts.append("R = Set()\n" + ("T = set()\n" if second else ""))
         parts.append(self.helpers)
         methods = "".join("\n" + _indent(q.text) for q in self.queries if q.method)
         body = list(self.class_lines)
@@ -67,6 +72,7 @@ class Program:
             + methods
             + ("" if lines or methods else "    pass\n")
         )
+        parts.append(self.other_class)
         parts += [q.text for q in self.queries if not q.method]
         parts += [u.text for u in self.updates]
         return "\n\n".join(p for p in parts if p)
@@ -169,7 +175,7 @@ class Maker(QueryMaker):
             text = f"def set_all(s, v):\n    for x in s:\n        x.{f} = v\n"
             made.append(Update("set_all", text, ("S", f"v{f}"), "assign in a loop", shadow=False))
         for q in self.made:
-            made += self.uses(q)
+            made += uses(rng, q)
         if self.all and self.seed >= BATCHES and rng.random() < 0.3:
             for name, text, args in rng.sample(BATCH_UPDATES, 3):
                 f, g = rng.choice(self.fields), rng.choice(self.fields)
@@ -177,63 +183,62 @@ class Maker(QueryMaker):
                 made.append(
                     Update(name.replace("{f}", f), text, tuple(a.replace("{f}", f) for a in args), name)
                 )
-            made += [u for q in self.made for u in self.asked_in_a_batch(q)]
+            made += [u for q in self.made for u in asked_in_a_batch(rng, self.fields, q)]
         for update in made:
             self.forms.add(f"update: {update.form}")
         return tuple(made)
 
-    def asked_in_a_batch(self, q: QuerySpec) -> Iterator[Update]:
-        """A function that asks between the updates of a batch."""
-        if q.wrap != "{%s}" or q.method:
-            return
-        f, params = self.rng.choice(self.fields), ", ".join(q.params)
-        ask = f"seen_{q.name}({q.name}({params}), {params})"
-        inside = ("s.add(x)", ask, "s.discard(x)", f"o.{f} = v", ask, "s.add(x)")
-        text = (
-            f"def seen_{q.name}(answer, {params}):\n    pass\n\n\n"  # the execution puts a check in its place
-        )
-        text += f"def batch_{q.name}(s, o, x, v, {params}):\n    with batch():\n"
-        text += "".join(f"        {line}\n" for line in inside)
-        args = ("S", "O", "e", f"v{f}", "q")
-        yield Update(f"batch_{q.name}", text, args, "ask in a batch", shadow=False, use=q.name)
 
-    def uses(self, q: QuerySpec) -> Iterator[Update]:
-        """Functions that use a query's answer: where it escapes, where it does not, where it changes."""
-        rng = self.rng
-        params = ", ".join(q.params)
-        call = f"self.{q.name}({', '.join(q.params[1:])})" if q.method else f"{q.name}({params})"
-        if q.wrap != "{%s}":
-            return
-        if rng.random() < 0.25:
-            yield Update(
-                f"has_{q.name}",
-                f"def has_{q.name}(x, {params}):\n    return x in {call}\n",
-                ("e", "q"),
-                "use: in",
-                use=q.name,
-            )
-        if rng.random() < 0.25:
-            yield Update(
-                f"len_{q.name}",
-                f"def len_{q.name}({params}):\n    return len({call})\n",
-                ("q",),
-                "use: len",
-                use=q.name,
-            )
-        if rng.random() < 0.2:
-            text = f"def truth_{q.name}({params}):\n    if {call}:\n        return True\n    return False\n"
-            yield Update(f"truth_{q.name}", text, ("q",), "use: truth", use=q.name)
-        if rng.random() < 0.2:
-            text = f"def each_{q.name}({params}):\n    return [x for x in {call}]\n"
-            yield Update(f"each_{q.name}", text, ("q",), "use: iterate", use=q.name)
-        if rng.random() < 0.2:
-            text = f"def across_{q.name}(s, {params}):\n    for x in {call}:\n        s.add(x)\n"
-            yield Update(
-                f"across_{q.name}", text, ("S", "q"), "use: iterate across updates", shadow=False, use=q.name
-            )
-        if rng.random() < 0.2:
-            text = f"def keep_{q.name}({params}):\n    r = {call}\n    r.add(99)\n    return r\n"
-            yield Update(f"keep_{q.name}", text, ("q",), "use: keep and change", use=q.name)
+def asked_in_a_batch(rng: random.Random, fields: Sequence[str], q: QuerySpec) -> Iterator[Update]:
+    """A function that asks between the updates of a batch."""
+    if q.wrap != "{%s}" or q.method:
+        return
+    f, params = rng.choice(fields), ", ".join(q.params)
+    ask = f"seen_{q.name}({q.name}({params}), {params})"
+    inside = ("s.add(x)", ask, "s.discard(x)", f"o.{f} = v", ask, "s.add(x)")
+    text = f"def seen_{q.name}(answer, {params}):\n    pass\n\n\n"  # the execution puts a check in its place
+    text += f"def batch_{q.name}(s, o, x, v, {params}):\n    with batch():\n"
+    text += "".join(f"        {line}\n" for line in inside)
+    args = ("S", "O", "e", f"v{f}", "q")
+    yield Update(f"batch_{q.name}", text, args, "ask in a batch", shadow=False, use=q.name)
+
+
+def uses(rng: random.Random, q: QuerySpec) -> Iterator[Update]:
+    """Functions that use a query's answer: where it escapes, where it does not, where it changes."""
+    params = ", ".join(q.params)
+    call = f"self.{q.name}({', '.join(q.params[1:])})" if q.method else f"{q.name}({params})"
+    if q.wrap != "{%s}":
+        return
+    if rng.random() < 0.25:
+        yield Update(
+            f"has_{q.name}",
+            f"def has_{q.name}(x, {params}):\n    return x in {call}\n",
+            ("e", "q"),
+            "use: in",
+            use=q.name,
+        )
+    if rng.random() < 0.25:
+        yield Update(
+            f"len_{q.name}",
+            f"def len_{q.name}({params}):\n    return len({call})\n",
+            ("q",),
+            "use: len",
+            use=q.name,
+        )
+    if rng.random() < 0.2:
+        text = f"def truth_{q.name}({params}):\n    if {call}:\n        return True\n    return False\n"
+        yield Update(f"truth_{q.name}", text, ("q",), "use: truth", use=q.name)
+    if rng.random() < 0.2:
+        text = f"def each_{q.name}({params}):\n    return [x for x in {call}]\n"
+        yield Update(f"each_{q.name}", text, ("q",), "use: iterate", use=q.name)
+    if rng.random() < 0.2:
+        text = f"def across_{q.name}(s, {params}):\n    for x in {call}:\n        s.add(x)\n"
+        yield Update(
+            f"across_{q.name}", text, ("S", "q"), "use: iterate across updates", shadow=False, use=q.name
+        )
+    if rng.random() < 0.2:
+        text = f"def keep_{q.name}({params}):\n    r = {call}\n    r.add(99)\n    return r\n"
+        yield Update(f"keep_{q.name}", text, ("q",), "use: keep and change", use=q.name)
 
 
 def program(seed: int, forms: str = "core") -> Program:
