@@ -106,9 +106,16 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         if done.returncode:
             raise RuntimeError(f"{other}: {done.stderr[-500:]}")
         runs.append(json.loads(done.stdout))
-    turns = ", ".join(f"{of['turns']:,} turns on {of['build']}" for of in runs)
+    turns = {"gil": 0, "free": 0}
+    for of in runs:
+        turns["free" if of["build"].startswith("a free") else "gil"] += of["turns"]
     wrong = tuple(f"{of['build']}: {fault}" for of in runs for fault in of["wrong"])
-    return Outcome("threads", f"{THREADS} threads, {turns}; {len(wrong)} wrong", "0 wrong", wrong)
+    figure = (
+        f"{THREADS} threads, {{gil:,}} turns on builds with the GIL, {{free:,}} on free-threaded ones;"
+        f" {len(wrong)} wrong"
+    )
+    told = tuple(f"{of['turns']:,} turns on {of['build']}" for of in runs)
+    return Outcome("threads", figure, "0 wrong", wrong, told, counts=turns, next_seed=seed + 1)
 
 
 def both_modes(seconds: float, seed: int) -> dict[str, Any]:
