@@ -1,7 +1,8 @@
 """Random programs × random updates, compared with straightforward evaluation.
 
-The ordinary tests compare all answers after every operation; here they are compared after every fifth, and
-all invariants after every fortieth, so that the same time tries almost twice as many updates.
+The ordinary tests compare all answers after every operation. Here every other round has long sequences, and
+compares after every fifth operation, and all invariants after every fortieth, so that the same time tries
+almost twice as many updates; the rounds between have short ones, so that it tries many programs.
 
 Kept seeds come first, then new ones; a seed that fails is written into the kept ones.
 """
@@ -21,9 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "differential" / "kept_seeds.json"
 FIRST = 20_000_000  # beyond the seeds of the ordinary tests
 FORMS = ("all", "core", "lively", "more")  # each run takes turns
-EACH = 2_000  # operations a program: compiling one costs as much as some hundreds of them
-EVERY = 5  # operations between comparisons
-CHUNK = 60.0  # seconds
+ROUNDS = ((60.0, 2_000, 5), (20.0, 100, 1))  # seconds, operations a program, operations between comparisons
 FAILURES = 5
 
 
@@ -37,9 +36,10 @@ def run(budget_seconds: float, seed: int) -> Outcome:
     refused = 0
     turn = 0
     while time.perf_counter() - start < budget_seconds and len(failures) < FAILURES:
-        seconds = max(1.0, min(CHUNK, budget_seconds - (time.perf_counter() - start)))
+        longest, each, every = ROUNDS[turn // len(FORMS) % len(ROUNDS)]
+        seconds = max(1.0, min(longest, budget_seconds - (time.perf_counter() - start)))
         settings = Settings(
-            10**9, 10**9, at, seconds, forms=FORMS[turn % len(FORMS)], each=EACH, every=EVERY,
+            10**9, 10**9, at, seconds, forms=FORMS[turn % len(FORMS)], each=each, every=every,
             max_failures=FAILURES,
         )  # fmt: skip
         report = driver.run(settings)
