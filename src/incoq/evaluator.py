@@ -235,6 +235,20 @@ def _copied(answer: Any) -> Any:
     return Set(answer) if isinstance(answer, set) else answer
 
 
+_NANS: dict[tuple[type, str], Any] = {}
+
+
+def _steady(value: Any) -> Any:
+    """A computed value; every NaN is one, as it is where deletion has to find what addition put."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple(map(_steady, value))
+    is_number = kind in (float, complex) or kind.__module__ == "decimal"
+    if is_number and (value.is_nan() if kind.__module__ == "decimal" else value != value):
+        return _NANS.setdefault((kind, str(value)), value)
+    return value
+
+
 HELPERS: dict[str, Any] = {
     "Set": Set,
     "source": _source,
@@ -245,6 +259,7 @@ HELPERS: dict[str, Any] = {
     "count": _count,
     "owned": _owned,
     "copied": _copied,
+    "steady": _steady,
     "is_a": isinstance,
     "tuple": tuple,
     "size": len,
@@ -904,17 +919,31 @@ class _Emitter:
 
     def _give(self, result: _Condition) -> None:
         """Add the result to the answer."""
+        computed = self._is_computed(result.node)
         match self.node, result.expr:
             case ast.SetComp(), expr:
+                expr = self.compiler.call("steady", expr) if computed else expr
                 self._attempt(ast.Expr(_method(self.answer, "add", expr)), result.node)
             case ast.ListComp(), expr:
                 self._attempt(ast.Expr(_method(self.answer, "append", expr)), result.node)
             case ast.DictComp(), ast.Tuple(elts=[key, value]):
+                key = self.compiler.call("steady", key) if computed else key
                 item = ast.Subscript(_name(self.answer), key, ast.Store())
                 self._attempt(ast.Assign([item], value), result.node)
             case _, expr:
                 self._attempt(ast.Assign([_store(self.answer)], expr), result.node)
                 self._append(ast.Expr(ast.Yield(_name(self.answer))), result.node)
+
+    def _is_computed(self, node: ast.AST) -> bool:
+        """May evaluating it make a new value, and not give one that is there already?"""
+        match node:
+            case ast.BinOp() | ast.UnaryOp():
+                return True
+            case ast.Call(func=function):
+                return not self.compiler.is_builtin(function, {}, "len", "min", "max", "any", "all")
+            case ast.SetComp() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp():
+                return False
+        return any(map(self._is_computed, ast.iter_child_nodes(node)))
 
     def _guard(self, failing: ast.expr, node: ast.expr) -> None:
         """Skip the combination where the test says so, or raises."""

@@ -20,7 +20,7 @@ from incoq.frontend.find_queries import QuerySite
 from incoq.ir.relational import RelationalQuery
 from incoq.loading import LoadedProgram
 from incoq.verify import Checker, Difference, show
-from incoq.verify_tests import agree, kept_value
+from incoq.verify_tests import agree, is_nan, kept_value
 
 
 class _Stop(BaseException):
@@ -174,7 +174,7 @@ class VerifiedRun:
                 expected = missing
             assert query.aggregate is not None
             found = kept_value(query.aggregate, kept, missing)
-            if expected is not None and not agree(expected, found):
+            if expected is not None and not agree(_without_nan(expected), _without_nan(found)):
                 raise Difference(result, {key: expected}, {key: found})
 
     def _evaluate(self, site: QuerySite, query: RelationalQuery, values: dict[str, Any]) -> Any:
@@ -212,6 +212,8 @@ def _plain(answer: Any) -> set[Any]:
 
 
 def _without_nan(value: Any) -> Any:
-    if value.__class__ is tuple:
-        return tuple(map(_without_nan, value))
-    return ("NaN",) if value.__class__ is float and value != value else value
+    if value.__class__ in (tuple, list):
+        return value.__class__(map(_without_nan, value))
+    if value.__class__ is dict:
+        return {_without_nan(k): _without_nan(v) for k, v in value.items()}
+    return ("NaN", str(value)) if is_nan(value) else value

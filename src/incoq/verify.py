@@ -198,14 +198,14 @@ class Checker:
         missing = self.values.missing
         if not rest:
             return (
-                {key: naive_aggregate(aggregate, bag, missing) for key, bag in elements.items()},
+                {key: naive_aggregate(aggregate, bag, self.values) for key, bag in elements.items()},
                 {key: kept_value(aggregate, kept, missing) for key, kept in found.items()},
             )
         expected, kept = {}, {}
         for key, rows in elements.items():
             for other in {**rows, **found[key]}:
-                expected[key, other] = naive_aggregate(aggregate, rows.get(other, []), missing)
-                none_kept = naive_aggregate(aggregate, [], missing)
+                expected[key, other] = naive_aggregate(aggregate, rows.get(other, []), self.values)
+                none_kept = naive_aggregate(aggregate, [], self.values)
                 row = found[key].get(other)
                 kept[key, other] = none_kept if row is None else kept_value(aggregate, row, missing)
         return expected, kept

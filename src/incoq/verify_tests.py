@@ -13,6 +13,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from incoq.frontend.program import Binding
@@ -29,6 +30,13 @@ Env = dict[str, Any]
 _ATOMS = frozenset({int, float, bool, complex, type(None), type})
 
 
+def is_nan(value: Any) -> bool:
+    """A number of Python's own that does not equal itself."""
+    if value.__class__ is Decimal:
+        return bool(value.is_nan())
+    return value.__class__ in (float, complex) and bool(value != value)
+
+
 class _Unused:
     """A class that has no objects."""
 
@@ -43,6 +51,7 @@ class Values:
         self.set_class: type = namespace[names["Set"]]
         # The output leaves out what the program does not use.
         self.nan: float = namespace.get(names["NAN"], math.nan)
+        self.nans: dict[str, Any] = namespace.get(names["NANS"], {})
         self.missing: Any = namespace.get(names["MISSING"])
         self.dict_class: Any = namespace.get(names["Dict"], _Unused)
         self.list_class: Any = namespace.get(names["List"], _Unused)
@@ -122,9 +131,11 @@ class Values:
 
     def steady(self, value: Any) -> Any:
         """A computed value with the program's one NaN for every NaN."""
-        if value.__class__ is float:
-            return value if value == value else self.nan
-        return tuple(map(self.steady, value)) if value.__class__ is tuple else value
+        if value.__class__ is tuple:
+            return tuple(map(self.steady, value))
+        if not is_nan(value):
+            return value
+        return self.nan if value.__class__ is float else self.nans.get(str(value), value)
 
     def present(self, value: Any) -> Any:
         """The value of a nested aggregate in a condition, which raises where there is none."""
@@ -266,8 +277,8 @@ def _is_selector(node: ast.expr) -> bool:
 # -- aggregates --------------------------------------------------------------------------------------------
 
 
-def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> Any:
-    """An aggregate of the elements of all combinations, or `missing` where Python raises."""
+def naive_aggregate(aggregate: Aggregate, elements: list[Any], values: Values) -> Any:
+    """An aggregate of the elements of all combinations, or `MISSING` where Python raises."""
     bag = list(dict.fromkeys(elements)) if aggregate.distinct else elements
     arguments = [eval(a.text, {}) for a in aggregate.arguments]
     try:
@@ -275,7 +286,7 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
             case "len":
                 return len(bag)
             case "sum":
-                return sum(bag, *arguments)
+                return values.steady(sum(bag, *arguments))
             case "any":
                 return any(bag)
             case "all":
@@ -286,7 +297,7 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
                 extreme: Any = min if aggregate.kind == "min" else max
                 return extreme(bag, default=arguments[0]) if arguments else extreme(bag)
             case "mean":
-                return statistics.mean(bag)
+                return values.steady(statistics.mean(bag))
             case "smallest":
                 if arguments[1:]:
                     return sorted(bag)[: arguments[0]]
@@ -298,7 +309,7 @@ def naive_aggregate(aggregate: Aggregate, elements: list[Any], missing: Any) -> 
             case "dict":
                 return dict(bag)
     except Exception:
-        return missing
+        return values.missing
     raise AssertionError(aggregate.kind)
 
 

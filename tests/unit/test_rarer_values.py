@@ -761,3 +761,72 @@ def main(show):
     a.n = b.n = 2; every(); c.n = 2; every(); a.n = b.n = c.n = (1, None); every(); s.clear(); every()
 """
     )
+def test_a_nan_that_is_computed_is_found_again_whatever_computed_it() -> None:
+    same_both_ways(
+        """
+        from decimal import Decimal
+        class Row:
+            def __init__(self, n): self.n, self.rows = n, Set()
+        @query
+        def doubled(s): return {(r.n * 2, abs(r.n)) for r in s}
+        @query
+        def totals(s): return {(r.rows is not None, sum(x.n for x in r.rows)) for r in s}
+        @query
+        def how_many(s): return len({sum(x.n for x in r.rows) for r in s})
+        @query
+        def ranked(s): return {-r.n: len({x for x in s if x.n < r.n}) for r in s}
+        @query
+        def nested(s): return {t for t in {-r.n for r in s}}
+        @query
+        def strange(s): return {r.n * 2 for r in s if sum(x.n for x in r.rows) != sum(x.n for x in r.rows)}
+        def asked(q, s):
+            try:
+                answer = q(s)
+                return sorted(map(str, answer.items() if isinstance(answer, dict) else answer))
+            except ArithmeticError as error:
+                return type(error).__name__
+        def main(show):
+            rows = [Row(n) for n in range(3)]
+            s = Set(rows)
+            for r in rows:
+                r.rows.update(rows[:2])
+            def every():
+                show([asked(q, s) for q in (doubled, totals, ranked, nested, strange)], how_many(s))
+            every()
+            texts = ["nan", "inf", "-inf"]
+            made = [
+                lambda: float("nan"), lambda: complex("nan+1j"),
+                *(lambda t=t: Decimal(t) for t in texts), lambda: 5,
+            ]
+            for make in made:
+                for r in rows:
+                    r.n = make()
+                    every()
+                for r in rows:
+                    r.n = rows[0].n
+                    every()
+        """,
+        ("filtered", "incremental", "tags"),
+    )
+
+
+def test_a_number_leaves_a_sum_by_its_looks_and_by_itself_where_it_cannot_be_compared() -> None:
+    program = """
+    from decimal import Decimal
+    class Row:
+        def __init__(self, n): self.n = n
+    @query
+    def total(s): return sum(r.n for r in s)
+    @query
+    def owed(s): return sum(-r.n for r in s)
+    def main(show):
+        rows = [Row(Decimal(t)) for t in ("1.0", "1.00", "2", "7")]
+        s = Set(rows)
+        def every():
+            try: show(str(total(s)), str(owed(s)))
+            except ArithmeticError as error: show(type(error).__name__)
+        every(); rows[1].n = Decimal("3"); every(); rows[1].n = Decimal("1.000"); every()
+        rows[0].n = Decimal("sNaN"); every(); rows[2].n = 4; every(); rows[0].n = Decimal("2.000"); every()
+        s.discard(rows[1]); every(); rows[0].n = 0; every(); rows[3].n = 5; every()
+    """
+    same_both_ways(program, ("filtered", "incremental", "tags"))

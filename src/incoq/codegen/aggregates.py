@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from incoq.codegen.prelude import Set
+from incoq.codegen.prelude import Set, steady
 
 
 class Len:
@@ -74,6 +74,26 @@ def adds_as_int(x: Any) -> bool:
     return isinstance(x, int) and cls.__add__ is int.__add__ and cls.__radd__ is int.__radd__
 
 
+def place_of(values: list[Any], x: Any) -> int:
+    """Where a list has a value: itself, or one that looks the same, or else one that is equal."""
+    found, at = -1, -1
+    try:
+        while True:
+            at = values.index(x, at + 1)
+            y = values[at]
+            is_number = y.__class__ is complex or y.__class__.__module__ == "decimal"
+            if y is x or (y.__class__ is x.__class__ and not (is_number and str(y) != str(x))):
+                return at
+            found = at if found < 0 else found
+    except ValueError:
+        if found < 0:
+            raise
+        return found
+    except Exception:  # it cannot be compared with some of the others: a signaling NaN
+        looks = (x.__class__, str(x))
+        return next(i for i, y in enumerate(values) if y is x or (y.__class__, str(y)) == looks)
+
+
 class Sum:
     """The sum. Add and delete O(1); empty: 0. Floats are summed exactly, so that nothing drifts. What it
     starts with is one more element, which stays."""
@@ -103,7 +123,7 @@ class Sum:
             self.floats -= times
         else:
             for _ in range(times):
-                self.others.remove(x)
+                del self.others[place_of(self.others, x)]
 
     def value(self) -> Any:
         total: Any = self.whole
@@ -114,7 +134,7 @@ class Sum:
             except OverflowError:
                 float(self.whole)  # raises where `sum` does: floats become infinite, but no integer
                 total = float("inf") if exact > 0 else float("-inf")
-        return sum(self.others, total) if self.others else total
+        return steady(sum(self.others, total)) if self.others else total
 
     def is_exact(self) -> bool:
         """Is the sum what `sum` gives in any order?"""
@@ -144,7 +164,7 @@ class Mean(Sum):
         if self.others:
             from statistics import mean as mean_of
 
-            return mean_of(self.elements())
+            return steady(mean_of(self.elements()))
         if self.floats:
             return float((self.whole + self.exact) / self.n)
         mean = Fraction(self.whole, self.n)

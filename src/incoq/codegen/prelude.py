@@ -1026,14 +1026,18 @@ def iterable(v: Any) -> bool:
 
 
 NAN = float("nan")
+NANS: dict[str, Any] = {}  # those of other classes, by their texts, which tell their signs and payloads
 
 
 def steady(v: Any) -> Any:
     """A computed value that equals itself: every NaN is one, so that deletion finds what addition put."""
-    if v.__class__ is float:
+    cls = v.__class__
+    if cls is float:
         return v if v == v else NAN
-    if v.__class__ is tuple:
+    if cls is tuple:
         return tuple(map(steady, v))
+    if (cls is complex and v != v) or (cls.__module__ == "decimal" and v.is_nan()):
+        return NANS.setdefault(str(v), v)
     return v
 
 
