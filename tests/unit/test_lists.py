@@ -493,3 +493,33 @@ def test_an_assignment_to_a_position_that_is_interrupted_leaves_the_list_as_it_w
         numbers = lambda *ns: ("list", *(("int", str(n)) for n in ns))  # noqa: E731
         two, one = ("int", "2"), ("int", "1")
         assert found == [(two,), (numbers(1, 2, 3),), (two,), (numbers(2, 2, 3), one)], mode
+
+
+def test_an_element_that_a_list_holds_twice_is_compared_with_itself_by_max() -> None:
+    same_both_ways("""
+    class Box: pass
+    @query
+    def greatest(box): return max(x for x in box.items)
+    @query
+    def alone(s): return {x.n for x in s if max((y for y in x.items), default=0) is None}
+    def main(show):
+        box = Box()
+        box.n, box.items = 1, [None]
+        s = Set([box])
+        def answers():
+            try:
+                show(alone(s), greatest(box))
+            except TypeError as error:
+                show(alone(s), str(error))
+        answers()
+        box.items.append(None)
+        answers()
+        box.items.pop()
+        answers()
+        box.items = [1, 2, 2]
+        answers()
+        box.items.remove(2)
+        answers()
+        box.items[:] = [None, None]
+        answers()
+    """)
