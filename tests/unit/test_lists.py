@@ -570,3 +570,31 @@ def test_a_list_that_changes_is_no_reason_to_refuse_entries_of_a_dict_that_is_an
         o.log.remove("z"); o.score[0] -= 1; every()
     """
     same_both_ways(program, (*MODES, "tags"))
+def test_an_element_that_a_list_holds_twice_is_compared_with_itself_by_max() -> None:
+    same_both_ways("""
+    class Box: pass
+    @query
+    def greatest(box): return max(x for x in box.items)
+    @query
+    def alone(s): return {x.n for x in s if max((y for y in x.items), default=0) is None}
+    def main(show):
+        box = Box()
+        box.n, box.items = 1, [None]
+        s = Set([box])
+        def answers():
+            try:
+                show(alone(s), greatest(box))
+            except TypeError as error:
+                show(alone(s), str(error))
+        answers()
+        box.items.append(None)
+        answers()
+        box.items.pop()
+        answers()
+        box.items = [1, 2, 2]
+        answers()
+        box.items.remove(2)
+        answers()
+        box.items[:] = [None, None]
+        answers()
+    """)

@@ -109,8 +109,8 @@ class Aggregate:
 
     @property
     def counts_repeats(self) -> bool:
-        """Does it matter how often there is an element?"""
-        return not self.distinct and self.kind in ("len", "sum", "mean", "smallest")
+        """Does it matter how often there is an element? `min` compares equal ones, too."""
+        return not self.distinct and self.kind in ("len", "sum", "mean", "smallest", "min", "max")
 
     def __str__(self) -> str:
         shown = "".join(f", {a}" for a in self.arguments)

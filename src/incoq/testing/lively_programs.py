@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from incoq.testing.lively_queries import CLASSES, INTS, LivelyQueries, Schema, make_schema, parts
+from incoq.testing.lively_queries import LivelyQueries
+from incoq.testing.lively_schemas import INTS, Schema, make_schema, parts
 from incoq.testing.random_operations import Op, Ref
 from incoq.testing.random_programs import Program, asked_in_a_batch, uses
-from incoq.testing.random_queries import HELPERS, QuerySpec
+from incoq.testing.random_queries import HELPERS
 from incoq.testing.update_forms import (
     BATCH_UPDATES,
     FIELD_UPDATES,
@@ -284,6 +285,3 @@ def lively_operations(program: Program, count: int) -> list[Op]:
     while len(made) < count:
         made.append(source.next())
     return made[:count]
-
-
-__all__ = ["CLASSES", "LivelyMaker", "LivelyOperations", "QuerySpec", "lively_operations", "lively_program"]

@@ -1,8 +1,7 @@
 """Make random queries that are typed: they ask for what the schema of their program says is there.
 
-A kind is a text: `int`, a class (`Obj`, `Item`), `{k}` a set, `[k]` a list, `(k, k)` a tuple, `<k, k>` a
-dict. Every expression is made for a kind that is wanted, from the fields, entries and variables that have
-it, so that answers are seldom empty and joins mostly match; one expression in fifty is of any kind.
+Every expression is made for a kind that is wanted, from the fields, entries and variables that have it, so
+that answers are seldom empty and joins mostly match; one expression in fifty is of any kind.
 """
 
 from __future__ import annotations
@@ -10,88 +9,14 @@ from __future__ import annotations
 import random
 import re
 import statistics
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from incoq.testing import oracle
+from incoq.testing.lively_schemas import CLASSES, INTS, Schema, parts
 from incoq.testing.random_queries import HELPERS, Cell, QuerySpec, Thing
 
-CLASSES = ("Obj", "Item")
-INTS = (0, 1, 2)
 ENOUGH = 6  # different answers, of 18
-
-
-def parts(kind: str) -> tuple[str, ...]:
-    """The kinds inside a kind: `{(Obj, int)}` has `(Obj, int)`, and that has `Obj` and `int`."""
-    found, depth, start = [], 0, 1
-    for index, letter in enumerate(kind):
-        depth += (letter in "{[(<") - (letter in "}])>")
-        if (letter == "," and depth == 1) or (depth == 0 and index):
-            found.append(kind[start:index].strip())
-            start = index + 1
-    return tuple(found) if kind[0] in "{[(<" else ()
-
-
-@dataclass(frozen=True)
-class Schema:
-    """What the fields of each class hold, and of what kind each container of the world is."""
-
-    fields: dict[str, str]
-    owners: dict[str, tuple[str, ...]]
-    containers: dict[str, str]
-    objects: dict[str, str]
-    relations: dict[str, str]
-    answers: dict[str, str] = field(default_factory=dict)
-
-    def of(self, owner: str) -> list[str]:
-        """The fields of a class."""
-        return [f for f, owners in self.owners.items() if owner in owners]
-
-    def named(self, kind: str) -> list[str]:
-        """The objects or containers of a kind."""
-        return [name for name, k in {**self.objects, **self.containers}.items() if k == kind]
-
-
-def make_schema(rng: random.Random) -> Schema:
-    """One or two classes with three to six fields, and two or three of each container they need."""
-    classes = CLASSES if rng.random() < 0.4 else CLASSES[:1]
-
-    def simple() -> str:
-        return rng.choice(("int", "Obj", "Obj", classes[-1]))
-
-    def pair() -> str:
-        return f"({simple()}, {simple()})" if rng.random() < 0.85 else f"({simple()}, ({simple()}, int))"
-
-    inner = f"{{{rng.choice(('Obj', classes[-1], 'int'))}}}"
-    of_pairs = f"{{{pair()}}}"
-    sets = ["{Obj}", "{Obj}", f"{{{classes[-1]}}}", of_pairs]
-    sets += ["{int}"] if rng.random() < 0.5 else []
-    sets += [f"{{{inner}}}"] if rng.random() < 0.3 else []
-    others = [f"<{simple()}, {rng.choice(('int', 'Obj', 'Obj', inner))}>"] if rng.random() < 0.45 else []
-    others += [f"[{simple()}]"] if rng.random() < 0.35 else []
-    names = "abcdef"[: rng.choice((3, 3, 4, 4, 5, 6))]
-    kinds = [rng.choice(sets[:3]), rng.choice(("Obj", classes[-1])), "int", *others]
-    kinds += [rng.choice((*sets, simple(), simple(), "int", pair())) for _ in names]
-    fields = dict(zip(names, kinds, strict=False))
-    owners: dict[str, tuple[str, ...]] = {
-        f: CLASSES[:1] if len(classes) == 1 or rng.random() < 0.35 else rng.choice((CLASSES, CLASSES[1:]))
-        for f in names
-    }
-    relations = {}
-    if rng.random() < 0.3:
-        relations = {"R": rng.choice((of_pairs, "{Obj}")), "T": f"{{{pair()}}}"}
-    used = [*fields.values(), *(k for r in relations.values() for k in parts(r)), rng.choice(sets)]
-    containers: dict[str, str] = {}
-    for kind in used:
-        while kind[0] in "{[<" and kind not in containers.values():
-            letter = {"{": "s", "[": "l", "<": "m"}[kind[0]]
-            for _ in range(rng.choice((1, 2, 2))):
-                containers[f"{letter}{sum(c[0] == letter for c in containers)}"] = kind
-            kind = parts(kind)[-1]
-    count = rng.choice((2, 3, 3, 4))
-    objects = {f"o{i}": "Obj" for i in range(count)}
-    objects |= {f"o{count + i}": "Item" for i in range(rng.choice((1, 2, 2)))} if len(classes) == 2 else {}
-    return Schema(fields, owners, containers, objects, relations)
 
 
 class LivelyQueries:
@@ -141,7 +66,7 @@ class LivelyQueries:
         if not found:
             return None
         weights = [
-            (3 if base in self.unused else 1) * (1 + names.index(base) if base in scope else 1.5)
+            (4 if base in self.unused else 1) * (1 + 2 * names.index(base) if base in scope else 0.4)
             / (1, 1, 3)[text.count(".")]
             for text, base in found
         ]  # fmt: skip
@@ -367,6 +292,8 @@ class LivelyQueries:
         names = ["self" if method and not i else f"p{i}" for i in range(len(kinds))]
         scope = dict(zip(names, kinds, strict=True))
         self.unused = list(names)
+        if self.chance(0.06):
+            return self.expression(name, scope, method)
         clauses = [self.membership(scope, 0)]
         for _ in range(rng.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))):
             clauses.append(self.clause(scope, 0))
@@ -388,6 +315,14 @@ class LivelyQueries:
         if len(names) > 1 and self.chance(0.6):
             made = replace(made, demand=self.demand(made))
         return made, kind
+
+    def expression(self, name: str, scope: dict[str, str], method: bool) -> tuple[QuerySpec, str]:
+        """A query that is no comprehension: a number or a truth of nested queries."""
+        self.forms.add("query: an expression")
+        kind = self.rng.choice(("int", "bool"))
+        body = self.number(scope, 0) if kind == "int" else self.condition(scope, 0)
+        kinds = tuple(scope.values())
+        return QuerySpec(name, tuple(scope), kinds, body, (), "%s", (), "", method, False), kind
 
     def demand(self, made: QuerySpec) -> tuple[str, ...]:
         """The parameters that no membership binds, if they lead to the others."""

@@ -25,6 +25,7 @@ from typing import Any
 
 VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 ITERABLE: tuple[Any, ...] = (set, frozenset, tuple, list, dict, range, str, *VIEWS)
+OUTSIDE = "first_source"  # of a comprehension that hides what its first source reads
 HASHED: tuple[Any, ...] = (set, frozenset, dict, VIEWS[0])
 
 
@@ -40,6 +41,13 @@ class OracleQuery:
     params: tuple[str, ...]
     is_set: bool
     bag: Callable[..., Any]
+
+
+def elements(source: Any) -> Iterable[Any]:
+    """The elements of a source, each once: `if x in s` asks whether it is there, not how often."""
+    if not isinstance(source, (list, tuple)):
+        return iterate(source)
+    return [x for i, x in enumerate(source) if not any(same_key(x, source[j]) for j in range(i))]
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -104,6 +112,7 @@ def build(text: str, scope: dict[str, Any]) -> dict[str, OracleQuery]:
         "same_key": same_key,
         "contains": contains,
         "iterate": iterate,
+        "elements": elements,
         "fit": fit,
     }
     namespace = {k: v for k, v in namespace.items() if k not in names}
@@ -197,6 +206,11 @@ class Translator:
         variables.discard("_")
         name = self.fresh(f"inner_{self.name}")
         hidden = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        outside = ""
+        if nested and names_in(node.generators[0].iter) & hidden & set(scope):  # it is read outside
+            outside = f", lambda: {self.expression(node.generators[0].iter, scope)}"
+            first = next(i for i, m in enumerate(memberships) if m[1] is node.generators[0].iter)
+            memberships[first] = (memberships[first][0], call(OUTSIDE), True)
         bound = [n for n in scope if not (nested and n in hidden)]
         body: list[str] = ["    out = []"]
         depth = 1
@@ -231,7 +245,7 @@ class Translator:
                 source, element = self.fresh("source"), self.fresh("element")
                 put(f"try: {source} = {self.expression(loop[1], tuple(bound))}")
                 put(f"except Exception: {source} = ()")
-                put(f"for {element} in iterate({source}):")
+                put(f"for {element} in {'iterate' if loop[2] else 'elements'}({source}):")
                 depth += 1
                 tests, flag = self.pattern(loop[0], element, bound, put), self.fresh("flag")
                 if given_in(loop[0]):
@@ -247,8 +261,9 @@ class Translator:
         put("except Exception: pass")
         put("else: out.append(result)")
         arguments = ", ".join(dict.fromkeys(scope))
-        self.lines += [f"def {name}({arguments}):", *body, "    return out"]
-        return f"{name}({arguments})"
+        taken = arguments + (f", {OUTSIDE}" if outside else "")
+        self.lines += [f"def {name}({taken}):", *body, "    return out"]
+        return f"{name}({arguments}{outside})"
 
     def pattern(self, node: ast.expr, element: str, bound: list[str], put: Callable[[str], None]) -> str:
         """Bind the variables of a pattern that are new; the text of the test that the rest matches."""

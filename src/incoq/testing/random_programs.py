@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from incoq.testing.lively_queries import Schema
+from incoq.testing.lively_schemas import Schema
 from incoq.testing.random_queries import FIELDS, HELPERS, SECOND_GLOBAL, VALUES, QueryMaker, QuerySpec
 from incoq.testing.update_forms import (
     BATCH_UPDATES,
