@@ -186,8 +186,13 @@ def _compile(
         plan, supply, private = _plan(program, known, fixed, mode, strategy, without, orders)
         trees = [module.tree for module in program.modules]
         tracked = _tracked(plan, makes_lists(trees, private))
-        unsafe = list(_faults(program, plan, bool(tracked)))
-        computed = [(frozenset({f}), error) for f, _, error in computed_fields(program, plan.fields())]
+        alone = all(site.faults or site.part_of for site in sites)  # no query is marked
+        unsafe = list(_faults(program, plan, bool(tracked), alone))
+        computed = [
+            (frozenset({f}), error)
+            for f, stored, error in computed_fields(program, plan.fields())
+            if not (stored and alone)
+        ]
         left = _unsafe_sites(known, plan, [*unsafe, *computed])
         if not left:
             break
@@ -204,7 +209,7 @@ def _compile(
     support = build_support(
         plan, supply, lists, lists or dicts, switches, may_reenter(program), batches, plain
     )
-    doubtful = doubtful_classes(program, plan.fields())
+    doubtful = {} if alone else doubtful_classes(program, plan.fields())
     followed = followed_classes(program, plan.fields()) if support.follow else ()
     bound = bound_companions(trees)
     modules = tuple(
@@ -275,12 +280,17 @@ def _plan(
     return plan, supply, private
 
 
-def _faults(program: Program, plan: Plan, tracked: bool) -> Iterator[Fault]:
+_OF_CLASSES = (ast.ClassDef, ast.Assign, ast.AnnAssign)  # what `find_bypasses` blames of classes
+
+
+def _faults(program: Program, plan: Plan, tracked: bool, unmarked: bool) -> Iterator[Fault]:
     """What of the program makes some fields, or all containers, impossible to maintain."""
-    yield from class_faults(program, plan)
+    yield from class_faults(program, plan, unmarked)
     fields = frozenset(plan.fields())
     for module in program.modules if fields else ():
         found = find_bypasses(module.tree, fields)
+        if unmarked:  # of what class an object is, and what that computes, is looked at when it runs
+            found = [(node, reason) for node, reason in found if not isinstance(node, _OF_CLASSES)]
         always = {node for node, _ in find_bypasses(module.tree, ())} if found else set()
         of_one = {  # those that concern one field
             field: {node for node, _ in find_bypasses(module.tree, (field,))} - always

@@ -570,6 +570,8 @@ def test_a_list_that_changes_is_no_reason_to_refuse_entries_of_a_dict_that_is_an
         o.log.remove("z"); o.score[0] -= 1; every()
     """
     same_both_ways(program, (*MODES, "tags"))
+
+
 def test_an_element_that_a_list_holds_twice_is_compared_with_itself_by_max() -> None:
     same_both_ways("""
     class Box: pass
@@ -598,3 +600,45 @@ def test_an_element_that_a_list_holds_twice_is_compared_with_itself_by_max() -> 
         box.items[:] = [None, None]
         answers()
     """)
+
+
+def test_an_element_that_equals_another_one_and_is_not_the_same_comes_and_goes() -> None:
+    program = """
+from decimal import Decimal
+
+class Box:
+    def __init__(self): self.xs = []
+
+@query
+def total(box): return sum(x for x in box.xs)
+
+def main(show):
+    box = Box()
+    show(total(box))
+    for x in (1, Decimal(1), 1, True):
+        box.xs.append(x)
+        show(int(total(box)))
+    while box.xs:
+        box.xs.pop(0)
+        show(int(total(box)))
+"""
+    assert len(same_both_ways(program)) > 2
+
+
+def test_a_list_that_is_given_other_equal_elements_at_once_has_them() -> None:
+    program = """
+class Box:
+    def __init__(self): self.xs = [1, 2]
+
+@query
+def texts(box): return {str(x) for x in box.xs}
+
+def main(show):
+    box = Box()
+    show(texts(box))
+    box.xs[:] = [True, 2.0]
+    show(texts(box))
+    box.xs[0] = 1
+    show(texts(box))
+"""
+    assert len(same_both_ways(program)) > 2

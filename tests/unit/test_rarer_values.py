@@ -761,6 +761,8 @@ def main(show):
     a.n = b.n = 2; every(); c.n = 2; every(); a.n = b.n = c.n = (1, None); every(); s.clear(); every()
 """
     )
+
+
 def test_a_nan_that_is_computed_is_found_again_whatever_computed_it() -> None:
     same_both_ways(
         """

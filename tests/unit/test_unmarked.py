@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import ast
+import copy
+import functools
+import pickle
 import subprocess
 import sys
+import types
+from collections import namedtuple
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from both_ways import load, outputs
@@ -480,3 +488,262 @@ def main(show):
     compiled = incoq.compile_source(program, unmarked=True)
     assert [(left.node.lineno, left.code) for left in compiled.left_out] == [(9, "IQ202")]  # it calls itself
     assert outputs(load(compiled.code)) == [(("bool", "False"),), (("bool", "True"), ("bool", "False"))]
+
+
+GROUP = """
+class Member:
+    def __init__(self, name, age): self.name, self.age = name, age
+class Flagged(Member):
+    old = False
+
+class Group:
+    def __init__(self, members): self.members, self.limit = list(members), 18
+    def adults(self): return {m.name for m in self.members if m.age >= self.limit}
+    def total(self): return sum(m.age for m in self.members)
+    def oldest(self): return max(m.age for m in self.members)
+    def having(self): return sum(1 for m in self.members if hasattr(m, "age"))
+    def given(self): return {getattr(m, "age", None) for m in self.members}
+    def old(self): return {m.name for m in self.members if m.old}
+    def scaled(self, by): return {m.age * by for m in self.members}
+    def texts(self): return {str(m) for m in self.members}
+    def sums(self): return sum(m for m in self.members)
+    def set(self, m, age): m.age = age
+    def drop(self, m): del m.age
+
+ASKS = "adults total oldest having given old".split()
+"""
+
+
+def _told(group: Any, asks: list[str]) -> list[Any]:
+    told: list[Any] = []
+    for ask in asks:
+        try:
+            answer = getattr(group, ask)()
+        except Exception as error:
+            answer = type(error).__name__, str(error)
+        told.append(sorted(map(repr, answer)) if isinstance(answer, set) else repr(answer))
+    return told
+
+
+def _both(text: str, mode: str, use: Any) -> None:
+    """What code outside sees of a program, compiled or not."""
+    compiled = incoq.compile_source(text, mode=mode, unmarked=True)
+    plain: dict[str, Any] = {"__name__": "plain"}
+    exec(text, plain)
+    expected, found = use(plain), use(load(compiled.code))
+    assert len(expected) > 3
+    different = [(i, *both) for i, both in enumerate(zip(found, expected, strict=True)) if both[0] != both[1]]
+    assert not different
+
+
+def _outside(kind: str, scope: dict[str, Any]) -> Any:
+    """An object of a class that was not compiled."""
+    member = scope["Member"]
+
+    class Computing(member):  # type: ignore[misc, valid-type]
+        hidden = 30
+        age = property(lambda self: self.hidden, lambda self, v: None)
+
+    class Asked(member):  # type: ignore[misc, valid-type]
+        hidden = 30
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "age":
+                return self.hidden
+            raise AttributeError(name)
+
+    class Intercepted(member):  # type: ignore[misc, valid-type]
+        hidden = 30
+
+        def __getattribute__(self, name: str) -> Any:
+            return object.__getattribute__(self, "hidden" if name == "age" else name)
+
+    class Direct(member):  # type: ignore[misc, valid-type]
+        def __setattr__(self, name: str, value: Any) -> None:
+            self.__dict__[name] = value
+
+    class More(member):  # type: ignore[misc, valid-type]
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value + 1 if name == "age" else value)
+
+    class Equal(member):  # type: ignore[misc, valid-type]
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Equal)
+
+        def __hash__(self) -> int:
+            return 1
+
+    if kind == "Space":
+        return types.SimpleNamespace(name="space", age=20)
+    if kind == "Duck":
+        return type("Duck", (), {"name": "duck", "age": 25})()
+    if kind == "Mock":
+        mocked = mock.Mock(spec=member)
+        mocked.age, mocked.name = 20, "mock"
+        return mocked
+    if kind == "Tuple":
+        return namedtuple("Tuple", "name age")._make(("tuple", 20))
+    return locals()[kind](kind, 20)
+
+
+KINDS = ["Computing", "Asked", "Intercepted", "Direct", "More", "Equal", "Space", "Duck", "Mock", "Tuple"]
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_objects_of_classes_that_were_not_compiled_are_seen_as_they_are(kind: str, mode: str) -> None:
+    def use(scope: dict[str, Any]) -> list[Any]:
+        one, odd = scope["Member"]("one", 40), _outside(kind, scope)
+        group = scope["Group"]([one])
+        told: list[Any] = []
+        steps: list[Callable[[], Any]] = [
+            lambda: None,
+            lambda: group.members.append(odd),
+            lambda: setattr(odd, "age", 50),
+            lambda: setattr(odd, "hidden", 60),
+            lambda: group.set(odd, 10),
+            lambda: setattr(type(odd), "hidden", 7),
+            lambda: group.members.append(_outside(kind, scope)),
+            lambda: group.drop(odd),
+            lambda: setattr(odd, "age", 2),
+            lambda: group.members.remove(odd),
+            lambda: setattr(odd, "age", 90),
+            lambda: group.members.pop(),
+            lambda: setattr(one, "age", 5),
+        ]
+        for step in steps:
+            try:
+                step()
+            except (AttributeError, TypeError) as error:
+                told.append(type(error))
+            told += _told(group, scope["ASKS"])
+        return told
+
+    _both(GROUP, mode, use)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_a_value_that_stands_in_a_class_is_read_as_it_is(mode: str) -> None:
+    def use(scope: dict[str, Any]) -> list[Any]:
+        flagged = scope["Flagged"]("a", 20)
+        group = scope["Group"]([flagged])
+        told: list[Any] = []
+        for step in (
+            lambda: None,
+            lambda: setattr(scope["Flagged"], "old", True),
+            lambda: setattr(flagged, "old", False),
+            lambda: setattr(scope["Flagged"], "old", 3),
+            lambda: delattr(flagged, "old"),
+            lambda: setattr(scope["Flagged"], "old", 0),
+        ):
+            step()
+            told += _told(group, ["old", "adults"])
+        return told
+
+    _both(GROUP, mode, use)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_what_is_set_as_a_whole_is_seen(mode: str) -> None:
+    def use(scope: dict[str, Any]) -> list[Any]:
+        one = scope["Member"]("one", 40)
+        told: list[Any] = []
+        group = scope["Group"]([one])
+        other = type("Other", (scope["Member"],), {"__slots__": ()})
+        for step in (
+            lambda: None,
+            lambda: setattr(one, "__dict__", {"age": 3, "name": "new", "more": 1}),
+            lambda: setattr(one, "__class__", other),
+            lambda: setattr(one, "age", 30),
+            lambda: setattr(one, "__class__", int),
+            lambda: setattr(one, "__dict__", 3),
+            lambda: setattr(group, "__dict__", {"members": [one, one], "limit": 1}),
+        ):
+            try:
+                step()
+            except TypeError as error:
+                told.append(str(error))
+            told += [*_told(group, scope["ASKS"]), list(vars(one).items())]
+        return told
+
+    _both(GROUP, mode, use)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+def test_fields_of_copies_that_code_outside_makes_are_seen(
+    again: Any, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(scope: dict[str, Any]) -> list[Any]:
+        module = types.ModuleType(scope["__name__"])
+        monkeypatch.setitem(sys.modules, scope["__name__"], module)
+        vars(module).update({k: v for k, v in scope.items() if k in ("Group", "Member", "List", "new_list")})
+        group, told = scope["Group"]([scope["Member"]("one", 40)]), []
+        told += _told(group, scope["ASKS"])
+        for _ in range(2):
+            group = again(group)
+            told += _told(group, scope["ASKS"])
+            group.members[0].age -= 30
+            told += _told(group, scope["ASKS"])
+            group.members.append(scope["Member"]("two", 50))
+            told += _told(group, scope["ASKS"])
+            group.limit = 5
+            told += _told(group, scope["ASKS"])
+        return told
+
+    _both(GROUP, mode, use)
+
+
+ALIKE = [1, True, 1.0, 2, 2.0, 0, False, 0.0, -0.0, Decimal(1), 0.5, (1,), (True,), (1.0,), ((1,), "a")]
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_values_that_are_equal_and_not_the_same_are_told_apart(mode: str) -> None:
+    def use(scope: dict[str, Any]) -> list[Any]:
+        group, told = scope["Group"]([]), []
+        asks = ["texts", "sums"]
+        for x in ALIKE:
+            group.members.append(x)
+            told += _told(group, asks)
+        while group.members:
+            group.members.pop(0)
+            told += _told(group, asks)
+        one, two = scope["Member"]("one", 1), scope["Member"]("two", True)
+        for members in ([one, two], [two, one]):
+            group = scope["Group"](members)
+            told += _told(group, scope["ASKS"])
+            for by in ALIKE:
+                told += _told(types.SimpleNamespace(scaled=functools.partial(group.scaled, by)), ["scaled"])
+                for member in members:
+                    member.age = by
+                    told += _told(group, scope["ASKS"])
+        return told
+
+    _both(GROUP, mode, use)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_a_list_that_holds_another_equal_element_is_seen(mode: str) -> None:
+    def use(scope: dict[str, Any]) -> list[Any]:
+        told: list[Any] = []
+        for one in ALIKE:
+            for other in ALIKE:
+                group = scope["Group"]([one, "a"])
+                told += _told(group, ["texts"])
+                group.members[:] = [other, "a"]
+                told += _told(group, ["texts"])
+                group.members[0] = one
+                told += _told(group, ["texts"])
+        return told
+
+    _both(GROUP, mode, use)
+
+
+def test_a_function_that_code_outside_may_replace_is_not_looked_into() -> None:
+    text = "def large(x): return x > 10\ndef some(xs): return {x for x in xs if large(x)}"
+    compiled = incoq.compile_source(text, unmarked=True)
+    [left] = compiled.left_out
+    assert (left.code, left.reason) == (
+        "IQ202",
+        "code outside may put another function in the place of `large`",
+    )

@@ -108,7 +108,7 @@ def build_support(
     prelude = (*prelude_of("prelude.py"), *needed_classes(used), *(prelude_of("weak.py") if weak else ()))
     prelude += prelude_of("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in defined(prelude)}
-    support = Support(names, plan.computed_fields)
+    support = Support(names, plan.computed_fields, all(query.usual for query in plan.queries))
     renderer = EventRenderer(
         plan, support, supply, tracks_lists=tracks_lists, unhashables=unhashables, switches=switch_classes,
         reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets,
@@ -338,12 +338,16 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
             DELETERS=deleters,
         )  # fmt: skip
     code[0].after_definition = True  # type: ignore[attr-defined]
+    if renderer.support.unmarked:
+        code += quote("UNMARKED.append(True)", UNMARKED=renderer.support.UNMARKED)
     follow = supply.fresh("follow") if renderer.follows and renderer.setters else ""
     if follow:
         code += quote(
             "def FOLLOW(cls):\n"
             "    \'\'\'Have the fields of a class maintained that code outside the program assigns.\'\'\'\n"
-            "    FIELDS(cls, SETTERS, DELETERS)\n",
+            "    FIELDS(cls, SETTERS, DELETERS, UNMARKED, INDEXED)\n",
+            UNMARKED=ast.Constant(renderer.support.unmarked),
+            INDEXED=ast.Constant(renderer.plan.mode == "incremental"),
             FOLLOW=follow, FIELDS=renderer.support.follow_fields, SETTERS=setters, DELETERS=deleters,
         )  # fmt: skip
     return set_any, delete_any, follow, code

@@ -25,6 +25,7 @@ class Support:
 
     names: Mapping[str, str]
     computed: frozenset[str] = frozenset()  # fields that some class computes: who is asked is looked at
+    unmarked: bool = False  # all queries are unmarked: of whom any field is read is looked at
 
     def field_of(self, owner: ast.expr, field: str) -> ast.expr:
         """`owner.field` of an object that stores it."""
@@ -32,6 +33,8 @@ class Support:
 
     def storing(self, owner: ast.expr, field: str) -> ast.expr:
         """What a field is read of."""
+        if self.unmarked:
+            return ast.Call(name(self.names["followed"]), [owner, ast.Constant(field)], [])
         if field not in self.computed:
             return owner
         return ast.Call(name(self.names["storing"]), [owner, ast.Constant(field)], [])
@@ -189,6 +192,8 @@ class _Lower(ast.NodeTransformer):
                 return self._call(self.support.iterable, args[0])
             case ast.Name(id=expressions.FITS):
                 return self._fitting(args[0])
+            case ast.Name(id=expressions.EXACT):
+                return self._call(self.support.exact, args[0])
             case ast.Name(id="hasattr" | "getattr") if isinstance(node.args[1], ast.Constant):
                 owner = self.support.storing(args[0], str(node.args[1].value))
                 return ast.Call(node.func, [owner, *args[1:]], keywords)

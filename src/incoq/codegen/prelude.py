@@ -442,7 +442,7 @@ class List(list[Any]):
             counts: dict[Any, int] = {}
             for x in self:
                 if keyable(x):
-                    counts[x] = counts.get(x, 0) + 1
+                    count_element(counts, x)
             self._counts_ = counts
         return self._counts_
 
@@ -461,10 +461,11 @@ class List(list[Any]):
         has_room()
         wanted: dict[Any, int] = {}
         for x in filter(keyable, new):
-            wanted[x] = wanted.get(x, 0) + 1
+            count_element(wanted, x)
         old, counts = list(self), self._bag_()
-        gone = [x for x, count in counts.items() for _ in range(count - wanted.get(x, 0))]
-        come = [x for x, count in wanted.items() for _ in range(count - counts.get(x, 0))]
+        other = {x for x in wanted if x in counts and unlike(stored(counts, x), x)}
+        gone = [x for x, n in counts.items() for _ in range(n - (0 if x in other else wanted.get(x, 0)))]
+        come = [x for x, n in wanted.items() for _ in range(n - (0 if x in other else counts.get(x, 0)))]
         try:
             for x in gone:
                 if self._counts_ is counts:
@@ -735,7 +736,12 @@ def elements(s: Any) -> Iterable[Any]:
         return ()
     if isinstance(s, List):
         return s._bag_()  # type: ignore[no-any-return]
-    return dict.fromkeys(filter(keyable, s)) if isinstance(s, tuple) else s
+    if not isinstance(s, tuple):
+        return s  # type: ignore[no-any-return]
+    counts: dict[Any, int] = {}
+    for x in filter(keyable, s):
+        count_element(counts, x)
+    return counts
 
 
 def smaller(s: Any, t: Any) -> tuple[Iterable[Any], Any]:
@@ -907,6 +913,58 @@ def fits(v: Any) -> bool:
     if cls.__hash__ is object.__hash__:
         FITTING.add(cls)
     return True
+
+
+# Classes of which no value is equal to one of another class, or another one of its own.
+ALONE_EQUAL = {int, str, bytes, type(None), Set, PlainSet}
+
+
+def is_exact(v: Any) -> bool:
+    """Is what equals a parameter the same to Python? 1, 1.0 and True are equal, and not the same."""
+    cls: Any = type(v)
+    if cls in ALONE_EQUAL:
+        return True
+    if cls is tuple or cls is frozenset:
+        return all(map(is_exact, v))
+    if (cls.__eq__ is object.__eq__ and cls.__hash__ is object.__hash__) or isinstance(v, (Set, List, Dict)):
+        ALONE_EQUAL.add(cls)
+        return True
+    return False
+
+
+def exact(v: Any) -> Any:
+    """Raise unless what equals `v` is the same to Python; the fractions among floats are."""
+    if (type(v) is float and v % 1) or is_exact(v):
+        return v
+    raise TypeError("a value of another kind may be the same key")
+
+
+UNMARKED: list[bool] = []  # not empty where no query is marked: then elements count as they are to Python
+
+
+def unlike(x: Any, y: Any) -> bool:
+    """Do values that are equal differ, as 1 and True do?"""
+    if x is y or (is_exact(x) and is_exact(y)):
+        return False
+    if type(x) is not type(y):
+        return True
+    if type(x) is tuple:
+        return any(map(unlike, x, y))
+    return type(x) is not bool and repr(x) != repr(y)
+
+
+def count_element(counts: dict[Any, int], x: Any) -> None:
+    """Count one more element of a list or tuple; to Python it may differ from one that equals it."""
+    count = counts.get(x, 0)
+    counts[x] = count + 1
+    if count and UNMARKED:
+        tell_apart(stored(counts, x), x)
+
+
+def tell_apart(known: Any, x: Any) -> None:
+    """Refuse two elements that are equal and not the same."""
+    if unlike(known, x):
+        refuse("IQ301", f"a list holds {known!r} and {x!r}, which are one key")
 
 
 def equals_itself(v: Any) -> bool:
@@ -1417,10 +1475,16 @@ def check_fields(cls: Any, *fields: str) -> None:
 
 
 SLOT: Any = type(object.__setattr__)  # of what C code does when a field is assigned
+FOLLOWING: set[Any] = set()  # what stands in a class that is followed, as `__setattr__` and `__delattr__`
 
 
-def follow_fields(cls: Any, setters: Any, deleters: Any) -> None:
-    """Have fields of a class maintained that code outside the program assigns, which was not compiled."""
+class UnfollowedError(AttributeError):
+    """Raised in an unmarked query where a field may change unseen."""
+
+
+def follow_fields(cls: Any, setters: Any, deleters: Any, unmarked: bool, indexed: bool) -> None:
+    """Have fields of a class maintained that code outside the program assigns, which was not compiled: where
+    all queries are `unmarked`, of objects that are followed; where all are `indexed`, of copies, too."""
     if not isinstance(cls, type):
         return
     put: Any = cls.__setattr__
@@ -1429,26 +1493,96 @@ def follow_fields(cls: Any, setters: Any, deleters: Any) -> None:
         return  # it has its own, or a base has these already
 
     def assign(self: Any, attribute: str, value: Any, /) -> None:
-        if attribute in setters:
+        if attribute in setters and (type(self).__setattr__ in FOLLOWING or not unmarked):
             setters[attribute](value, self)
+        elif attribute in ("__dict__", "__class__") and hasattr(self, "__dict__"):
+            held = list(vars(self).items())
+            for field in [field for field, _ in held if field in deleters]:
+                deleters[field](self)
+            try:
+                put(self, attribute, value)
+                if attribute == "__dict__":
+                    held = list(vars(self).items())
+            finally:
+                vars(self).clear()
+                restore(self, held)
         else:
             put(self, attribute, value)
 
     def delete(self: Any, attribute: str, /) -> None:
-        if attribute in deleters:
+        if attribute in deleters and (type(self).__delattr__ in FOLLOWING or not unmarked):
             deleters[attribute](self)
         else:
             drop(self, attribute)
 
-    own = {"__setattr__": assign, "__delattr__": delete, "__incoq_stores__": (put, drop)}
+    def restore(self: Any, fields: Any) -> None:
+        for field, value in fields:
+            if field in setters:
+                setters[field](value, self)
+            else:
+                vars(self)[field] = value
+
+    def set_state(self: Any, state: Any, /) -> None:
+        own, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+        if own:
+            restore(self, own.items())
+        for field, value in (slots or {}).items():
+            setattr(self, field, value)
+
+    FOLLOWING.update((assign, delete))
+    own = {"__setattr__": assign, "__delattr__": delete, "__incoq_stores__": (put, drop, unmarked)}
+    if indexed and not hasattr(cls, "__setstate__"):
+        own["__setstate__"] = set_state
     for name, value in own.items():
         setattr(cls, name, value)
+
+
+FOLLOWED: dict[Any, bool] = {}  # (class, field): looked at; has the class itself a value for the field?
+
+
+def followed(v: Any, field: str) -> Any:
+    """What an unmarked query reads a field of. No update shows when it changes in an object of another class
+    than those that are followed, or in the class itself: then it is as if it raised."""
+    cls = type(v)
+    stands_in = FOLLOWED.get((cls, field))
+    if stands_in is None:
+        if not follows(v, field):
+            raise UnfollowedError
+        stands_in = FOLLOWED[cls, field]
+    if stands_in and field not in v.__dict__:
+        raise UnfollowedError
+    return v
+
+
+def followed_field(v: Any, field: str) -> Any:
+    """A field as an unmarked query reads it, if it does."""
+    try:
+        return getattr(followed(v, field), field)
+    except AttributeError:
+        return MISSING
+
+
+def follows(v: Any, field: str) -> bool:
+    """Are all changes of a field seen in objects of this class, and is each of them equal to itself alone?"""
+    cls: Any = type(v)
+    if (cls, field) in FOLLOWED:
+        return True
+    if cls.__setattr__ not in FOLLOWING or cls.__delattr__ not in FOLLOWING or computes(cls, field):
+        return False
+    alone = cls.__eq__ is object.__eq__ and cls.__hash__ is object.__hash__
+    reads = next(base for base in cls.__mro__ if "__getattribute__" in vars(base))
+    read_as_usual = reads.__module__ == "builtins" and not issubclass(reads, type)
+    if not (alone or isinstance(v, (Set, List, Dict))) or not read_as_usual or hasattr(cls, "__getattr__"):
+        return False
+    home: Any = next((base for base in cls.__mro__ if field in vars(base)), None)
+    FOLLOWED[cls, field] = home is not None and vars(home)[field].__class__ is not MemberDescriptorType
+    return True
 
 
 def store_field(o: Any, field: str, value: Any) -> None:
     """`o.field = value`, unmaintained."""
     stores = getattr(o.__class__, "__incoq_stores__", None)
-    if stores is None:
+    if stores is None or (stores[2] and type(o).__setattr__ not in FOLLOWING):
         setattr(o, field, value)
     else:
         stores[0](o, field, value)
@@ -1457,7 +1591,7 @@ def store_field(o: Any, field: str, value: Any) -> None:
 def drop_field(o: Any, field: str) -> None:
     """`del o.field`, unmaintained."""
     stores = getattr(o.__class__, "__incoq_stores__", None)
-    if stores is None:
+    if stores is None or (stores[2] and type(o).__delattr__ not in FOLLOWING):
         delattr(o, field)
     else:
         stores[1](o, field)

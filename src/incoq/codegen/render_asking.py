@@ -69,6 +69,11 @@ class Asking:
                 K=_tuple(params), ORIGINAL=original,
             )  # fmt: skip
         own = "A" if query.aggregate is not None else "PLAINSET(A)"
+        odd: list[ast.expr] = [
+            quote_expr("not (type(P) in ALONE or EXACT(P))", P=p, ALONE=self.support.ALONE_EQUAL,
+                       EXACT=self.support.is_exact)
+            for p in params
+        ]  # fmt: skip
         made = quote(
             "def FUNCTION():\n"
             "    try:\n"
@@ -78,7 +83,7 @@ class Asking:
             "    except Exception:\n        return ORIGINAL()\n"
             f"    return {own}",
             FUNCTION=function, ORIGINAL=original, A=self.events.answer, ASK=asked[-1], EXACT=exact,
-            FAULT=asked[0] if len(asked) == 2 else ast.BoolOp(ast.Or(), list(asked[:-1])),
+            FAULT=ast.BoolOp(ast.Or(), [*odd, *asked[:-1]]) if odd or len(asked) > 2 else asked[0],
             PLAINSET=self.support.PlainSet,
         )  # fmt: skip
         assert isinstance(made[0], ast.FunctionDef)

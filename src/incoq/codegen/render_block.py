@@ -543,8 +543,9 @@ class _BlockRenderer:
                 self.scope.bound[target] = ast.Constant(None)
                 return
             live = quote_expr(
-                "getattr(O, F, MISSING)",
-                O=self.support.storing(receiver, clause.field),
+                "FIELD(O, F)" if self.support.unmarked else "getattr(O, F, MISSING)",
+                O=receiver if self.support.unmarked else self.support.storing(receiver, clause.field),
+                FIELD=self.support.followed_field,
                 F=ast.Constant(clause.field),
                 MISSING=self.support.MISSING,
             )

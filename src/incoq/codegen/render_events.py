@@ -57,7 +57,7 @@ class EventRenderer(DemandRenderer):
             "F": ast.Constant(field_name),
         }  # fmt: skip
         target = ast.Attribute(name(receiver), field_name, ast.Store())
-        present_now = ast.Attribute(name(receiver), field_name, ast.Load())
+        present_now = self.support.field_of(name(receiver), field_name)
         read = quote(
             "try:\n    OLD = NOW\nexcept AttributeError:\n    OLD = MISSING", NOW=present_now, **holes
         )
@@ -98,6 +98,7 @@ class EventRenderer(DemandRenderer):
                 FITTING=self.support.FITTING, AT_ONCE=[*assign, *at_once], CHANGE=change, **holes,
             )  # fmt: skip
         work = [
+            *self._unless_followed(assign, holes),
             *self.waiting("note_field(O, F)", assign, **holes),
             *read,
             *quote("if V is OLD:\n    ASSIGN\n    return", ASSIGN=assign, **holes),
@@ -111,7 +112,7 @@ class EventRenderer(DemandRenderer):
                 self.entries[field_name] = entry
         on_class = quote(
             "if isinstance(O, type):\n    raise ON_CLASS(F)", ON_CLASS=self.support.on_class, **holes
-        ) if field_name in self.plan.class_fields else []  # fmt: skip
+        ) if field_name in self.plan.class_fields and not self.support.unmarked else []  # fmt: skip
         cost = event_cost(self.plan, field_relation(field_name))
         docs = f"{receiver}.{field_name} = {self.value}: {cost}"
         if field_name in self.guards and "inlining" not in self.plan.without:
@@ -124,8 +125,13 @@ class EventRenderer(DemandRenderer):
         if self.follows:
             remove = quote("DROP(O, F)", DROP=self.support.drop_field, **holes)
         # A class attribute may stand in once the object's own is gone, and stays where there is none.
+        stays = quote("V = getattr(O, F, MISSING)", **holes)
+        if self.support.unmarked:  # or does not matter
+            stays = quote(
+                "try:\n    V = NOW\nexcept AttributeError:\n    V = MISSING", NOW=present_now, **holes
+            )
         after = [
-            *quote("V = getattr(O, F, MISSING)", **holes),
+            *stays,
             *_branch(quote_expr("V is not MISSING", **holes), gain, gain_missing),
             *self.settled(),
         ]
@@ -140,6 +146,7 @@ class EventRenderer(DemandRenderer):
             **failed,
         )
         work = [
+            *self._unless_followed(remove, holes),
             *self.waiting("note_field(O, F)", remove, **holes),
             *quote("FAULT = MISSING", **failed),
             *read,
@@ -156,6 +163,13 @@ class EventRenderer(DemandRenderer):
         ]
         body = [*on_class, *self._guarded(guard, work, remove)]
         self._define(deleter, [receiver], f"del {receiver}.{field_name}: {cost}", body)
+
+    def _unless_followed(self, update: list[ast.stmt], holes: Holes) -> list[ast.stmt]:
+        """Unmarked queries read no field of an object that is not followed."""
+        if not self.support.unmarked:
+            return []
+        test = "if not FOLLOWS(O, F):\n    UPDATE\n    return"
+        return quote(test, FOLLOWS=self.support.follows, UPDATE=update, **holes)
 
     # -- sets -------------------------------------------------------------------------------------
 
@@ -397,7 +411,7 @@ class EventRenderer(DemandRenderer):
         again = [*self.plan.dependents(CONTENT), *self.plan.dependents(COUNT)]
         again.sort(key=lambda d: self.plan.invariants.index(d[0]))
         names = {n: self.renderer.supply_local(n) for n in ("s", "at", "x", "counts", "n", "size")}
-        source, element = names["s"], names["x"]
+        source, element, given = names["s"], names["x"], self.renderer.supply_local("given")
         repeated = Event((name(source), name(element)), frozenset({Kind.CONTENT, Kind.COUNT}), NO_FIXED)
         guard = self._known_guard(dependents, source)
         holes: Holes = {
@@ -407,17 +421,24 @@ class EventRenderer(DemandRenderer):
             "KEYABLE": self.support.keyable, "STORED": self.support.stored,
         }  # fmt: skip
         insert, pop = quote("INSERT(S, AT, X)", **holes), quote("POP(S, AT)", **holes)
+        found = quote("X = STORED(C, X)", **holes)  # maintenance knows an element by the first that equals it
+        inserted = quote("INSERT(S, AT, GIVEN)", GIVEN=given, **holes)
         before = self._run(self._before(again, only_watching=True), repeated, False)
         after = self._run(self._after(again, only_watching=True), repeated, True)
         grow = [
             *self._half("before_add"), *insert, *quote("C[X] = 1", **holes), *self._half("after_add"),
         ]  # fmt: skip
-        grow_again = [*before, *insert, *quote("C[X] = N + 1", **holes), *after]
+        told = "APART(X, GIVEN)" if self.support.unmarked else ""
+        grow_again = [
+            *quote("GIVEN = X", GIVEN=given, **holes), *found,
+            *quote(told, APART=self.support.tell_apart, GIVEN=given, **holes),
+            *before, *inserted, *quote("C[X] = N + 1", **holes), *after,
+        ]  # fmt: skip
         shrink = [
-            *quote("X = STORED(C, X)", **holes),
+            *found,
             *self._half("before_discard"), *pop, *quote("del C[X]", **holes), *self._half("after_discard"),
         ]  # fmt: skip
-        shrink_once = [*before, *pop, *quote("C[X] = N - 1", **holes), *after]
+        shrink_once = [*found, *before, *pop, *quote("C[X] = N - 1", **holes), *after]
         if self.plan.only_adds and any(self._left_out_counts(q) for q in self.plan.queries):
             shrink = quote("raise NEVER()", NEVER=self.support.only_adds)
         grown = quote(

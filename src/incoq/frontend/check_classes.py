@@ -126,12 +126,13 @@ def computed_fields(program: Program, fields: Collection[str]) -> Iterator[tuple
             yield field, stored, module.error("IQ206", message, defined[field])
 
 
-def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
-    """What cannot be maintained, in the order of the text."""
+def class_faults(program: Program, plan: Plan, unmarked: bool = False) -> Iterator[Fault]:
+    """What cannot be maintained, in the order of the text; where all queries are `unmarked`, the objects that
+    they meet are looked at when they run, and only what they would meet for certain is left here."""
     if not plan.queries:
         return
     fields = set(plan.fields())
-    indexed = _indexed_fields(plan) if plan.mode == "incremental" else set()
+    indexed = _indexed_fields(plan) if plan.mode == "incremental" and not unmarked else set()
     families = related(program)
     declared = {f for _, node in program.classes() for f in assigned_fields(node)}
     # Where no class shows a field that queries read, objects of one that shows none may have them.
@@ -140,11 +141,13 @@ def class_faults(program: Program, plan: Plan) -> Iterator[Fault]:
     for module, node in program.classes():
         shown = {f for c in families[node] for f in assigned_fields(c)}
         own = frozenset(shown & fields if shown else undeclared)
-        yield from _check_class(module, node, fields, indexed, families[node], own)
+        intercepted = own if unmarked else frozenset(fields)
+        yield from _check_class(module, node, intercepted, indexed, families[node], own)
         if own and "__eq__" not in methods(node):
             yield from _check_hash(module, node, own, changed)
     for field, stored, error in computed_fields(program, fields):
-        if not stored or plan.mode == "incremental":  # where objects are read that concern no query
+        # In incremental mode objects are read that concern no query.
+        if not stored or (plan.mode == "incremental" and not unmarked):
             yield frozenset({field}), error
     for module in program.modules:
         yield from _check_class_assignments(module, fields)
@@ -230,15 +233,15 @@ def _indexed_fields(plan: Plan) -> set[str]:
 
 
 def _check_class(
-    module: Module, node: ast.ClassDef, fields: set[str], indexed: set[str], family: set[ast.ClassDef],
-    own: frozenset[str],
+    module: Module, node: ast.ClassDef, intercepted: frozenset[str], indexed: set[str],
+    family: set[ast.ClassDef], own: frozenset[str],
 ) -> Iterator[Fault]:  # fmt: skip
     defined = methods(node)
-    if fields:
+    if intercepted:
         for method in sorted(_INTERCEPTS & defined.keys()):
             code = "IQ221" if method in ("__setattr__", "__delattr__") else "IQ206"
             message = f"the class `{node.name}` defines `{method}`"
-            yield frozenset(fields), module.error(code, message, defined[method])
+            yield intercepted, module.error(code, message, defined[method])
     decorator = dataclass(module, node)
     unhashable = "__eq__" in defined and "__hash__" not in defined and not assigns_hash(node)
     if decorator is not None and option(decorator, "eq") is not False and not unhashable:
@@ -257,7 +260,7 @@ def _check_class(
         message = f"objects of `{node.name}` may be equal and have different fields (`compare=False`)"
         yield own, module.error("IQ205", message, node, _BY_IDENTITY)
     elif (base := value_base(node)) is not None:
-        changing = frozenset(f for c in family for f in fields_of_self(c)) & fields
+        changing = frozenset(f for c in family for f in fields_of_self(c)) & own
         if changing:
             message = f"objects of `{node.name}` are equal as values of `{base}` are, whatever their fields"
             yield changing, module.error("IQ205", message, node, _IN_A_FIELD.format(base=base))

@@ -17,7 +17,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from incoq.frontend.read_aggregate import SIMPLE
-from incoq.ir.expressions import FITS, ITERABLE, RAISES, Expr, name, names_in
+from incoq.ir.expressions import EXACT, FITS, ITERABLE, RAISES, Expr, name, names_in
 from incoq.ir.objects import (
     Aggregate,
     Condition,
@@ -31,6 +31,7 @@ from incoq.ir.objects import (
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_GIVES_ONE = ("min", "max")  # of the elements, as they are
 KEEP = Keep("lru", 1000)  # an unmarked query never keeps more combinations than these
 
 
@@ -154,6 +155,8 @@ def faults(query: ObjectQuery) -> list[ObjectQuery]:
         else:  # written as a condition
             stretch.append(ast.Compare(_element(clause.pattern), [ast.In()], [clause.source.node]))
     ends = query.result.node
+    if query.aggregate is None or query.aggregate.kind in _GIVES_ONE:
+        ends = _call(EXACT, ends)  # of equal elements Python gives the first
     if query.aggregate is None or query.aggregate.distinct:
         ends = _call(FITS, ends)
     found.append(_fault(query, len(found), before, [*stretch, ends]))

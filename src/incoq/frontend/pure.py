@@ -150,9 +150,11 @@ class Purifier:
         own_variables: Callable[[ast.SetComp], ast.SetComp],
         imports: Callable[[Module, ast.expr, str, str], None],
         helper: Callable[[Module, ast.expr], Helper | None],
+        usual: bool = False,
     ) -> None:
         self.module, self.is_variable, self.nest = module, is_variable, nest
         self.own_variables, self.imports, self.helper = own_variables, imports, helper
+        self.usual = usual  # unmarked: who uses the program was not compiled with it
         self.callables: set[str] = set()
         self.functions: dict[str, ast.FunctionDef] = {}
 
@@ -415,6 +417,9 @@ class _Walk(ast.NodeTransformer):
 
     def _inline(self, node: ast.Call, identifier: str, home: Module, function: ast.FunctionDef) -> ast.expr:
         known_as = f"{home.name}.{function.name}"
+        if self.owner.usual:
+            message = f"code outside may put another function in the place of `{identifier}`"
+            self.refuse("IQ202", message, node, "write what it returns into the comprehension")
         if known_as in self.stack:
             self.refuse("IQ202", f"`{identifier}` is recursive", node)
         body = [s for s in function.body if not _is_docstring(s)]

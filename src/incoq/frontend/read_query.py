@@ -166,6 +166,7 @@ class _Reader:
             self._own_variables,
             place.queries.imports,
             place.queries.helper,
+            place.usual,
         )
         self.free: dict[str, None] = {}
         self.as_source = False

@@ -15,7 +15,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 # Functions that no program can name: whether evaluating an expression raises; raise unless a value can be
 # iterated; raise unless it can be in a set.
-RAISES, ITERABLE, FITS = "raises!", "iterable!", "fits!"
+RAISES, ITERABLE, FITS, EXACT = "raises!", "iterable!", "fits!", "exact!"
 
 
 @dataclass(frozen=True)
