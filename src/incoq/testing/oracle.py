@@ -145,13 +145,15 @@ def is_query(node: ast.FunctionDef) -> bool:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """The names that an expression reads, those bound by comprehensions inside it left out of these."""
+    """The names that an expression reads, those bound by comprehensions inside it left out of these; the first
+    source of a comprehension is read outside of it."""
     if isinstance(node, ast.Name):
         return {node.id}
     read: set[str] = set().union(*map(names_in, ast.iter_child_nodes(node)))
-    for inner in getattr(node, "generators", ()):
+    generators = getattr(node, "generators", ())
+    for inner in generators:
         read -= names_in(inner.target)
-    return read
+    return read | names_in(generators[0].iter) if generators else read
 
 
 class Translator:
