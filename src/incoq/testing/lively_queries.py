@@ -133,7 +133,7 @@ class LivelyQueries:
     def anything(self, scope: dict[str, str]) -> str:
         """A kind that something in scope has, and that may be an element."""
         kinds = [k for _, k in self.paths(scope) if k[0] not in "[<"]
-        return self.rng.choice((*kinds, "int", f"(Obj, {self.rng.choice(kinds)})"))
+        return self.rng.choice((*kinds, "int", f"(Obj, {self.rng.choice(kinds or ['int'])})"))
 
     # Clauses
 

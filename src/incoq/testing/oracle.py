@@ -145,8 +145,8 @@ def is_query(node: ast.FunctionDef) -> bool:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """The names that an expression reads, those bound by comprehensions inside it left out of these; the first
-    source of a comprehension is read outside of it."""
+    """The names that an expression reads, but for those bound by comprehensions inside it; what the first
+    source of a comprehension reads is read outside of it."""
     if isinstance(node, ast.Name):
         return {node.id}
     read: set[str] = set().union(*map(names_in, ast.iter_child_nodes(node)))
