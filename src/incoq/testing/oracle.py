@@ -226,9 +226,9 @@ class Translator:
         while memberships or conditions:
             chosen = next((c for c in conditions if ready(c)), None)
             test = next((m for m in memberships if ready(m[0]) and ready(m[1]) and not wild(m[0])), None)
-            loop = next((m for m in memberships if ready(m[1]) and all(map(ready, given_in(m[0])))), None)
-            loop = loop or next((m for m in memberships if ready(m[1]) and m[2]), None)
-            loop = loop or next((m for m in memberships if ready(m[1])), None)
+            loops = [m for m in memberships if ready(m[1])]
+            known = [m for m in loops if all(map(ready, given_in(m[0])))] or loops
+            loop = next((m for m in known if m[2]), next(iter(known), None))
             if chosen is not None:
                 conditions.remove(chosen)
                 flag = self.fresh("flag")
