@@ -98,7 +98,7 @@ class LivelyQueries:
     def value(self, scope: dict[str, str], kind: str, depth: int = 0) -> str:
         """An expression of a kind, for conditions and results."""
         roll = self.rng.random()
-        if roll < 0.12 and (found := self.entry(scope, kind) or self.call(scope, kind)):
+        if roll < 0.12 and (found := self.entry(scope, kind) or (kind[0] != "{" and self.call(scope, kind))):
             return found
         if kind == "int" and roll > 0.6 + 0.1 * depth:
             return self.number(scope, depth)
@@ -133,7 +133,7 @@ class LivelyQueries:
     def anything(self, scope: dict[str, str]) -> str:
         """A kind that something in scope has, and that may be an element."""
         kinds = [k for _, k in self.paths(scope) if k[0] not in "[<"]
-        return self.rng.choice((*kinds, "int", f"(Obj, {self.rng.choice(kinds)})"))
+        return self.rng.choice((*kinds, "int", f"(Obj, {self.rng.choice(kinds or ['int'])})"))
 
     # Clauses
 
@@ -320,7 +320,13 @@ class LivelyQueries:
         """A query that is no comprehension: a number or a truth of nested queries."""
         self.forms.add("query: an expression")
         kind = self.rng.choice(("int", "bool"))
-        body = self.number(scope, 0) if kind == "int" else self.condition(scope, 0)
+        body = self.aggregate(scope, 0) if kind == "int" else f"not {self.quantified(scope, 0)}"
+        if self.chance(0.5):
+            body = (
+                f"{body} + {self.number(scope, 0)}"
+                if kind == "int"
+                else f"{body} or {self.condition(scope, 0)}"
+            )
         kinds = tuple(scope.values())
         return QuerySpec(name, tuple(scope), kinds, body, (), "%s", (), "", method, False), kind
 

@@ -145,13 +145,15 @@ def is_query(node: ast.FunctionDef) -> bool:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """The names that an expression reads, those bound by comprehensions inside it left out of these."""
+    """The names that an expression reads, but for those bound by comprehensions inside it; what the first
+    source of a comprehension reads is read outside of it."""
     if isinstance(node, ast.Name):
         return {node.id}
     read: set[str] = set().union(*map(names_in, ast.iter_child_nodes(node)))
-    for inner in getattr(node, "generators", ()):
+    generators = getattr(node, "generators", ())
+    for inner in generators:
         read -= names_in(inner.target)
-    return read
+    return read | names_in(generators[0].iter) if generators else read
 
 
 class Translator:
@@ -224,9 +226,9 @@ class Translator:
         while memberships or conditions:
             chosen = next((c for c in conditions if ready(c)), None)
             test = next((m for m in memberships if ready(m[0]) and ready(m[1]) and not wild(m[0])), None)
-            loop = next((m for m in memberships if ready(m[1]) and all(map(ready, given_in(m[0])))), None)
-            loop = loop or next((m for m in memberships if ready(m[1]) and m[2]), None)
-            loop = loop or next((m for m in memberships if ready(m[1])), None)
+            loops = [m for m in memberships if ready(m[1])]
+            known = [m for m in loops if all(map(ready, given_in(m[0])))] or loops
+            loop = next((m for m in known if m[2]), next(iter(known), None))
             if chosen is not None:
                 conditions.remove(chosen)
                 flag = self.fresh("flag")
