@@ -8,6 +8,7 @@ the straightforward evaluation of the query as it was written.
 from __future__ import annotations
 
 import ast
+import copy
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -16,9 +17,11 @@ from typing import Any
 from incoq.compile import Compiled
 from incoq.errors import CompileError, IncoqRuntimeError, Position
 from incoq.evaluator import compile_naive
+from incoq.frontend.class_bodies import class_around
 from incoq.frontend.find_queries import QuerySite
 from incoq.ir.relational import RelationalQuery
 from incoq.loading import LoadedProgram
+from incoq.names import mangled
 from incoq.verify import Checker, Difference, show
 from incoq.verify_tests import agree, is_nan, kept_value
 
@@ -202,8 +205,18 @@ def definition_of(site: QuerySite) -> ast.FunctionDef:
         body = site.node.args[0] if isinstance(site.node, ast.Call) and not site.faults else site.node
     params = [ast.arg(p) for p in site.query.all_params]
     arguments = ast.arguments([], params, None, [], [], None, [])
-    made = ast.FunctionDef(site.query.name, arguments, [ast.Return(body)], [])
+    made = ast.FunctionDef(site.query.name, arguments, [ast.Return(_with_private_names(site, body))], [])
     return ast.fix_missing_locations(ast.copy_location(made, site.node))
+
+
+def _with_private_names(site: QuerySite, body: ast.expr) -> ast.expr:
+    """The body outside of its class: `u.__x` as the field that it is."""
+    own = copy.deepcopy(body)
+    for written, node in zip(ast.walk(body), ast.walk(own), strict=True):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__") and isinstance(written, ast.expr):
+            owner = class_around(site.module, written)
+            node.attr = mangled(node.attr, owner.name if owner else None)
+    return own
 
 
 def _plain(answer: Any) -> set[Any]:

@@ -642,3 +642,31 @@ def main(show):
     show(texts(box))
 """
     assert len(same_both_ways(program)) > 2
+
+
+def test_a_list_that_a_function_of_a_module_makes_is_maintained() -> None:
+    program = """
+    import heapq
+    import random
+    import re
+    from heapq import nlargest as most
+    from random import sample
+    class Box:
+        def __init__(self): self.queue, self.first, self.words, self.picked = [4, 1, 3], [], [], []
+    @query
+    def held(b): return {x for x in b.queue}
+    @query
+    def first(b): return sum(x for x in b.first), len([x for x in b.picked])
+    @query
+    def words(b): return {w for w in b.words}
+    def main(show):
+        b = Box()
+        def every(): show(held(b), first(b), words(b))
+        every(); b.queue = heapq.nsmallest(2, b.queue); every(); b.queue.append(9); every()
+        b.first = most(2, b.queue); every(); b.first.append(5); every()
+        b.words = re.findall("[a-z]+", "ab cd"); every(); b.words.pop(); every()
+        b.picked = sample(b.queue, 3); every(); b.picked += random.choices([1, 2], k=2); every()
+        b.picked = random.sample(b.queue, k=1); every(); b.picked.clear(); every()
+        show(b.queue, heapq.nlargest(1, b.queue), sorted(random.sample([1, 2], 2)))
+    """
+    same_both_ways(program, (*MODES, "tags"))

@@ -538,3 +538,48 @@ def test_an_entry_that_only_one_side_of_a_condition_reads_is_followed() -> None:
             d.clear(); told()
         """
     )
+
+
+def test_an_element_is_looked_for_in_the_answer_of_a_query_wherever_a_condition_may_stand() -> None:
+    program = """
+    class Node:
+        def __init__(self, n): self.n, self.s, self.next = n, Set(), self
+    element = 2
+    @query
+    def hop(a): return {x.n for x in a.s}
+    @query
+    def without(s, k): return {a.n for a in s if k in hop(a.next) if k not in hop(a)}
+    @query
+    def without_global(s): return {a.n for a in s if element not in hop(a)}
+    @query
+    def either(s, k): return {a.n for a in s if k in hop(a) or a.n == k}
+    @query
+    def told(s, k): return {(a.n, k in hop(a)) for a in s}
+    @query
+    def within(s): return {(a.n, b.n) for a in s for b in s if all(n in hop(b) for n in hop(a))}
+    def lacks(a, k): return k not in hop(a)
+    @query
+    def helped(s, k): return {a.n for a in s if lacks(a, k)}
+    class Club:
+        def __init__(self): self.s = Set()
+        @query
+        def numbers(self): return {x.n for x in self.s}
+        @query
+        def last(self):
+            return {x.n for x in self.s if x.n not in self.numbers() or x.n + 1 not in self.numbers()}
+        @query
+        def knows(self, s): return all(x.n in self.numbers() for x in s)
+    def main(show):
+        global element
+        nodes, club = [Node(i) for i in range(4)], Club()
+        s = Set(nodes)
+        def every():
+            show(without(s, 2), without_global(s), either(s, 1), told(s, 2), within(s), helped(s, 1))
+            show(club.last(), club.knows(s))
+        every()
+        for x in nodes:
+            x.s.add(nodes[x.n - 1]); x.next = nodes[x.n - 2]; club.s.add(x); every()
+        nodes[1].n = 7; every(); club.s.discard(nodes[2]); every(); nodes[3].s = nodes[0].s; every()
+        nodes[0].s.clear(); every(); element = 7; every(); nodes[2].s.add(nodes[2]); every()
+    """
+    same_both_ways(program)

@@ -832,3 +832,28 @@ def test_a_number_leaves_a_sum_by_its_looks_and_by_itself_where_it_cannot_be_com
         s.discard(rows[1]); every(); rows[0].n = 0; every(); rows[3].n = 5; every()
     """
     same_both_ways(program, ("filtered", "incremental", "tags"))
+
+
+def test_a_list_made_of_a_text_is_measured_sliced_and_searched() -> None:
+    program = """
+    class Line:
+        def __init__(self, text): self.text = text
+    @query
+    def words(s): return {(r.text, len(r.text.split()), len(r.text.split()[1:])) for r in s}
+    @query
+    def having(s, w): return {r.text for r in s if w in r.text.split() if w not in r.text.rsplit(",", 1)[1:]}
+    @query
+    def rest(s): return {(min(r.text.split()[:9]), "-".join(r.text.split()[1:])) for r in s if r.text.split()}
+    @query
+    def lines(s): return sum(len(r.text.splitlines()) for r in s)
+    def main(show):
+        a, b = Line("a b"), Line("x,a")
+        s = Set([a, b])
+        def every(): show(words(s), having(s, "a"), rest(s))
+        def text(line, value):
+            line.text = value
+            every()
+        every(); show(lines(s)); text(a, "a c,a"); text(b, "a\\nq"); show(lines(s)); text(a, "")
+        show(lines(s)); text(b, None); text(a, 7); text(b, "b a"); s.discard(a); every()
+    """
+    same_both_ways(program, ("filtered", "incremental", "tags"))

@@ -342,3 +342,24 @@ def test_what_a_list_is_looked_for_in_is_evaluated_as_in_python(tmp_path: Path, 
     )
     result = in_process("verify", "--mode", mode, program)
     assert result.returncode == 0, result.stderr
+
+
+def test_verify_reads_private_fields_as_the_class_of_a_query_does(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(
+        "from incoq import Set, query\n"
+        "class User:\n"
+        "    def __init__(self, n): self.__n, self.friends = n, Set()\n"
+        "    @query\n"
+        "    def total(self): return sum(u.__n for u in self.friends)\n"
+        "    @query\n"
+        "    def numbers(self): return {u.__n for u in self.friends}\n"
+        "    def least(self): return query(min((u.__n for u in self.friends), default=0))\n"
+        "u = User(4)\n"
+        "for _ in range(2):\n"
+        "    print(u.total(), u.numbers(), u.least())\n"
+        "    u.friends.add(u)\n"
+    )
+    result = in_process("verify", path)
+    assert "no differences" in result.stderr
+    assert result.stdout.splitlines() == ["0 Set() 0", "4 Set({4}) 4"]

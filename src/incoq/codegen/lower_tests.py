@@ -57,6 +57,16 @@ def _is_watched(node: ast.expr) -> bool:
     return selector_root(node) is not None
 
 
+def _is_list_of_text(node: ast.expr) -> bool:
+    """Does it give a list made of a text, `x.name.split()`, which nobody else has?"""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="split" | "rsplit" | "splitlines")):
+            return True
+        case ast.Subscript(value=value, slice=ast.Slice()):
+            return _is_list_of_text(value)
+    return False
+
+
 class _Lower(ast.NodeTransformer):
     def __init__(self, support: Support, usual: bool, numbers: Collection[str] = ()) -> None:
         self.support, self.numbers = support, numbers
@@ -98,7 +108,7 @@ class _Lower(ast.NodeTransformer):
     def _plain(self, node: ast.expr, function: str = "") -> ast.expr:
         """Let through only what cannot change unseen."""
         function = function or self.support.plain
-        if isinstance(node, ast.Name) and node.id in self.numbers:
+        if (isinstance(node, ast.Name) and node.id in self.numbers) or _is_list_of_text(node):
             return node
         if isinstance(node, ast.Name):
             return self._unless(node, self.support.PLAIN, self._call(function, node))
@@ -129,6 +139,9 @@ class _Lower(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         left = self.visit(node.left)
+        match node.ops, node.comparators:
+            case [ast.In() | ast.NotIn()], [right] if _is_list_of_text(right):
+                return ast.Compare(self._plain(left), node.ops, [self.visit(right)])
         parts = [
             self.content(c) if isinstance(op, ast.In | ast.NotIn) else self.visit(c)
             for op, c in zip(node.ops, node.comparators, strict=True)
@@ -179,6 +192,8 @@ class _Lower(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id == "len":
+            if _is_list_of_text(node.args[0]):
+                return ast.Call(node.func, [self.visit(node.args[0])], [])
             content = self.content(node.args[0])
             sized = self._call(self.support.sized, content)
             return ast.Call(node.func, [self._unless(content, self.support.SOURCES, sized)], [])

@@ -24,6 +24,11 @@ _READERS = frozenset(
 )
 _SHOWERS = frozenset(("print", "str", "repr", "enumerate", "zip", "reversed"))
 _HEAP_FUNCTIONS = frozenset(("heappush", "heappop", "heapify", "heapreplace", "heappushpop"))
+_LIST_MAKERS = {  # functions of modules that give a list that nobody else has
+    "heapq": frozenset({"nsmallest", "nlargest"}),
+    "random": frozenset({"sample", "choices"}),
+    "re": frozenset({"findall"}),
+}
 _COMMON = {"clear", "pop", "copy", "__init__", "__new__"}
 _ROUTES: Mapping[str, frozenset[str]] = {  # what makes or changes a container when called through its class
     "set": frozenset(
@@ -135,7 +140,8 @@ def choose_replacements(
     """
     heap_functions = _imported(tree, "heapq", _HEAP_FUNCTIONS)
     readers = _imported(tree, "incoq", ("Set",))
-    chooser = _Chooser(names, names.classes, names.fields, scopes, heap_functions, readers)
+    makers = {name for module in _LIST_MAKERS for name in _imported(tree, module, _LIST_MAKERS[module])}
+    chooser = _Chooser(names, names.classes, names.fields, scopes, heap_functions, readers, makers)
     for node in private:
         chooser.leave_unobserved(node)
     stack: list[tuple[ast.AST, bool]] = [(tree, True)]
@@ -156,6 +162,7 @@ class _Chooser:
     scopes: Scopes
     heap_functions: Collection[str] = ()
     readers: Collection[str] = ()  # functions of the program that copy what they are given
+    list_makers: Collection[str] = ()  # imported functions whose list is new
     choices: Choices = field(default_factory=dict)
     exempt: set[ast.AST] = field(
         default_factory=set
@@ -196,6 +203,10 @@ class _Chooser:
                 return func not in self.exempt
             case ast.Call(func=ast.Attribute(attr="split" | "rsplit" | "splitlines")):
                 return True
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=attr)):
+                return attr in _LIST_MAKERS.get(module, ())
+            case ast.Call(func=ast.Name(id=identifier)):
+                return identifier in self.list_makers
             case ast.Subscript(slice=ast.Slice(), ctx=ast.Load()):
                 return True
         return False

@@ -148,12 +148,13 @@ class Purifier:
         is_variable: Callable[[str], bool],
         nest: Nest,
         own_variables: Callable[[ast.SetComp], ast.SetComp],
+        answer: Callable[[ast.expr, ast.expr], ast.SetComp | None],
         imports: Callable[[Module, ast.expr, str, str], None],
         helper: Callable[[Module, ast.expr], Helper | None],
         usual: bool = False,
     ) -> None:
         self.module, self.is_variable, self.nest = module, is_variable, nest
-        self.own_variables, self.imports, self.helper = own_variables, imports, helper
+        self.own_variables, self.answer, self.imports, self.helper = own_variables, answer, imports, helper
         self.usual = usual  # unmarked: who uses the program was not compiled with it
         self.callables: set[str] = set()
         self.functions: dict[str, ast.FunctionDef] = {}
@@ -290,6 +291,10 @@ class _Walk(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """`x in (a, b)` is `x == a or x == b`: sets inside a query are compared by identity."""
+        match node:
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[ast.Call() as call]):
+                if not self.abroad and (elements := self.owner.answer(call, left)) is not None:
+                    node.comparators = [elements]
         match node:
             case ast.Compare(
                 left=left,

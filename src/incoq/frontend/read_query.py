@@ -164,6 +164,7 @@ class _Reader:
             self.is_variable,
             self.nest,
             self._own_variables,
+            self._elements_of_answer,
             place.queries.imports,
             place.queries.helper,
             place.usual,
@@ -344,6 +345,15 @@ class _Reader:
                 return self.nest(ast.fix_missing_locations(ast.copy_location(whole, node)), False)
         return None
 
+    def _elements_of_answer(self, node: ast.expr, element: ast.expr) -> ast.SetComp | None:
+        """The answer of a set query as a comprehension in which an element is looked for."""
+        if not isinstance(node, ast.Call) or not self._called(node):
+            return None
+        called = self.place.queries.called(self.module, node.func)
+        if called is None or not called.is_set:
+            return None
+        return ast.fix_missing_locations(ast.copy_location(ast.SetComp(*_all_of(node, element)), node))
+
     def _nested_set(self, node: ast.SetComp) -> ast.expr:
         body = _Reader(self._inside(), self._own_variables(node), ()).read()
         return self._call(node, body, "set")
@@ -413,10 +423,11 @@ class _Reader:
         return next(n for n in ast.walk(self.comp) if isinstance(n, ast.Name) and n.id == identifier)
 
 
-def _all_of(source: ast.expr) -> tuple[ast.expr, list[ast.comprehension]]:
-    """The parts of a comprehension of all elements of a source, whose variable the source does not name."""
+def _all_of(source: ast.expr, *others: ast.expr) -> tuple[ast.expr, list[ast.comprehension]]:
+    """The parts of a comprehension of all elements of a source, whose variable neither the source names nor
+    the other expressions do."""
     variable, number = "element", 1
-    while variable in names_in(source):
+    while any(variable in names_in(e) for e in (source, *others)):
         number += 1
         variable = f"element_{number}"
     return name(variable), [ast.comprehension(ast.Name(variable, ast.Store()), source, [], 0)]
