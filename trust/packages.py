@@ -266,8 +266,8 @@ def compiled(package: Package, mode: str, ran: Ran) -> Path | None:
         ran.refused = ran.checksum = code[1]
         return None
     ran.taken = len(re.findall(r": taken$", done.stderr, re.MULTILINE))
-    for code_of in re.findall(r": left as it is(?: \[(IQ\d+)\])?:", done.stderr):
-        ran.left[code_of or "local"] = ran.left.get(code_of or "local", 0) + 1
+    for left in re.findall(r": left as it is \[(IQ\d+)\]:", done.stderr):
+        ran.left[left] = ran.left.get(left, 0) + 1
     texts = [path.read_bytes() for path in sorted((place / package.source).rglob("*.py"))]
     ran.checksum = hashlib.sha256(b"".join(texts)).hexdigest()
     return place

@@ -277,8 +277,7 @@ def _taken(compiled: Compiled) -> str:
     taken = [site for site in compiled.sites if site.faults]
     lines = [f"{site.query.position}: taken" for site in taken]
     for left in compiled.left_out:
-        code = f" [{left.code}]" if left.code else ""
-        lines.append(f"{left.module.position(left.node)}: left as it is{code}: {left.reason}")
+        lines.append(f"{left.module.position(left.node)}: left as it is [{left.code}]: {left.reason}")
     return "\n".join(
         [*lines, f"{len(taken)} comprehensions taken, {len(compiled.left_out)} left as they are"]
     )

@@ -93,6 +93,10 @@ CODES: dict[str, tuple[str, str]] = {
         "incremental mode keeps an index over all objects and cannot see these fields being set",
         "use `--mode filtered` (the default), or assign the fields in `__init__`",
     ),
+    "IQ230": (
+        "an unmarked comprehension reads what does not outlive the call, so it stays as it is (`--all`)",
+        "hold the object in a field or a variable of the module, or mark the comprehension as a query",
+    ),
     "IQ301": (
         "a query reached something that can be iterated but not maintained",
         "hold the elements in a Set, a list or a tuple",

@@ -20,7 +20,7 @@ from incoq.explain import explain_json
 PAGE = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 MODES = ("filtered", "incremental")
 OF_FILES = {"IQ100", "IQ102", "IQ103", "IQ104", "IQ105", "IQ106"}  # the page names these without an example
-NOT_SHOWN = OF_FILES | {"IQ204", "IQ305", "IQ307", "IQ400"}
+NOT_SHOWN = OF_FILES | {"IQ204", "IQ230", "IQ305", "IQ307", "IQ400"}
 
 
 @dataclass(frozen=True)

@@ -670,3 +670,29 @@ def test_a_list_that_a_function_of_a_module_makes_is_maintained() -> None:
         show(b.queue, heapq.nlargest(1, b.queue), sorted(random.sample([1, 2], 2)))
     """
     same_both_ways(program, (*MODES, "tags"))
+def test_an_element_whose_equality_knows_its_own_kind_only_comes_twice_and_goes() -> None:
+    program = """
+class Symbol:
+    def __init__(self, name): self.name = name
+    def __eq__(self, other): return self.name == other.name
+    def __hash__(self): return hash(self.name)
+
+class Box:
+    def __init__(self): self.xs = []
+
+@query
+def texts(box): return {str(type(x)) for x in box.xs}
+@query
+def count(box): return sum(1 for x in box.xs)
+
+def main(show):
+    box = Box()
+    show(len(texts(box)), count(box))
+    for name in "abb":
+        box.xs.append(Symbol(name))
+        show(len(texts(box)), count(box))
+    while box.xs:
+        box.xs.pop()
+        show(len(texts(box)), count(box))
+"""
+    assert len(same_both_ways(program)) > 2

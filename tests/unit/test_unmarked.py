@@ -183,7 +183,7 @@ def f(xs, ys):
 """
     compiled = incoq.compile_source(text, unmarked=True)
     assert [(left.node.lineno, left.code) for left in compiled.left_out] == [
-        (4, ""), (5, "IQ202"), (6, ""), (7, "IQ209"),
+        (4, "IQ230"), (5, "IQ202"), (6, "IQ209"), (7, "IQ209"),
     ]  # fmt: skip
     assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [8]
 
@@ -256,7 +256,9 @@ def main(show):
         3: ("IQ209", "`_` is a wildcard and cannot be read"),
         4: ("IQ209", "`_` is a wildcard and cannot be read"),
         5: ("IQ201", "the name `z` is bound by nothing"),
-        **{line: ("", f"the variable `{name}` is read before its `for`") for line, name in early.items()},
+        **{
+            line: ("IQ209", f"the variable `{name}` is read before its `for`") for line, name in early.items()
+        },
     }
     plain: dict[str, Any] = {}
     exec(text, plain)
@@ -287,7 +289,7 @@ def f(xs):
 """
     compiled = incoq.compile_source(text, unmarked=True)
     assert len(compiled.left_out) == 7
-    assert {left.code for left in compiled.left_out} == {""}
+    assert {left.code for left in compiled.left_out} == {"IQ209", "IQ230"}
     assert len([site for site in compiled.sites if site.faults]) == 1
 
 
@@ -747,3 +749,93 @@ def test_a_function_that_code_outside_may_replace_is_not_looked_into() -> None:
         "IQ202",
         "code outside may put another function in the place of `large`",
     )
+
+
+def test_a_local_variable_that_stands_for_what_outlives_the_call_may_be_a_source() -> None:
+    text = """
+class Club:
+    def __init__(self):
+        self.members, self.clubs = [1, 30], {}
+    def adults(self):
+        members = self.members
+        return {m for m in members if m > 17}
+    def all_adults(self):
+        found = set()
+        for name, club in self.clubs.items():
+            members = club.members
+            found |= {m for m in members if m > 17}
+        return found
+    def once(self):
+        members: list = self.clubs["own"].members
+        def ask(limit):
+            return {m for m in members if m > limit}
+        return ask
+
+    def not_these(self, given=None):
+        if given:
+            members = self.members
+        a = {m for m in given if m in members}
+        twice = self.members
+        twice = self.members
+        b = {m for m in twice}
+        made = list(self.members)
+        c = {m for m in made}
+        for x in self.clubs:
+            own = self.members
+        return a, b, c, {m for m in given if m in own}
+    def shared(self):
+        global everyone
+        everyone = self.members
+        return {m for m in everyone}
+
+everyone = []
+def main(show):
+    club = Club()
+    club.clubs["own"] = club
+    ask = club.once()
+    for step in range(3):
+        show(sorted(club.adults()), sorted(club.all_adults()), sorted(ask(5)), sorted(club.shared()))
+        club.members.append(20 + step)
+    for given in ([], [1]):
+        try:
+            show(club.not_these(given))
+        except NameError as error:
+            show(type(error).__name__)
+"""
+    compiled = incoq.compile_source(text, unmarked=True)
+    assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [7, 12, 17]
+    assert {left.code for left in compiled.left_out} == {"IQ230"}
+    plain: dict[str, Any] = {}
+    exec(text, plain)
+    assert outputs(load(compiled.code)) == outputs(plain)
+
+
+def test_a_field_of_a_class_with_equality_is_read_where_another_class_has_it_too() -> None:
+    text = """
+class Symbol:
+    def __init__(self, name): self.name = name
+    def __eq__(self, other): return self.name == other.name
+    def __hash__(self): return hash(self.name)
+class Terminal:
+    def __init__(self, name): self.name = name
+class Lexer:
+    def __init__(self): self.terminals = []
+    def names(self): return {t.name for t in self.terminals}
+
+def main(show):
+    lexer = Lexer()
+    for made in (Terminal("a"), Symbol("b"), Symbol("b"), Terminal("c")):
+        lexer.terminals.append(made)
+        show(sorted(lexer.names()))
+    lexer.terminals[1].name = "d"
+    show(sorted(lexer.names()))
+    del lexer.terminals[1:3]
+    show(sorted(lexer.names()))
+    lexer.terminals[0].name = "e"
+    show(sorted(lexer.names()))
+"""
+    compiled = incoq.compile_source(text, unmarked=True)
+    assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [10]
+    plain: dict[str, Any] = {}
+    exec(text, plain)
+    assert outputs(load(compiled.code)) == outputs(plain)

@@ -884,6 +884,8 @@ def keyable(v: Any) -> bool:
         hash(v)
         if v.__class__.__hash__ is object.__hash__:
             HASHABLE.add(v.__class__)
+        elif UNMARKED:
+            return is_steady_key(v)
     except TypeError:
         if isinstance(v, (Dict, List)):
             v._known_ = True
@@ -896,6 +898,18 @@ def keyable(v: Any) -> bool:
         refuse("IQ303", f"a query reached a {v.__class__.__name__}, which cannot be a key")
         return False
     return True
+
+
+def is_steady_key(v: Any) -> bool:
+    """Does `v` stay the same key whatever code does that was not compiled? If that may change its hash, it is
+    refused."""
+    if isinstance(v, tuple):
+        return all(map(keyable, v))
+    told: Any = type(v).__hash__
+    if told.__class__ is SLOT or told.__module__ in VALUES or isinstance(v, (Dict, List)):
+        return True
+    refuse("IQ303", f"a query reached a {v.__class__.__name__}, which computes its hash")
+    return False
 
 
 FITTING = {int, float, str, bytes, bool, complex, type(None), Set, PlainSet}
@@ -1272,8 +1286,13 @@ def stored(s: Any, x: Any) -> Any:
         ALONE.add(x.__class__)
     elif x.__class__ not in ALONE:
         probe = Stored(x)
-        if probe in s:
-            return probe.found
+        try:
+            if probe in s:
+                return probe.found
+        except Exception:
+            pass  # an `__eq__` of the program, which knows its own kind only
+        if x in s:
+            return next((y for y in s if y is x or y == x), x)
     return x
 
 

@@ -138,9 +138,16 @@ def class_faults(program: Program, plan: Plan, unmarked: bool = False) -> Iterat
     # Where no class shows a field that queries read, objects of one that shows none may have them.
     undeclared = set() if fields & declared else fields
     changed = _changed_later(program)
+    odd = _INTERCEPTS.union(_EQUALITY)
+    usual = {  # fields of objects that an unmarked query can maintain
+        f
+        for _, node in program.classes()
+        if unmarked and all(odd.isdisjoint(methods(c)) for c in families[node])
+        for f in assigned_fields(node)
+    }
     for module, node in program.classes():
         shown = {f for c in families[node] for f in assigned_fields(c)}
-        own = frozenset(shown & fields if shown else undeclared)
+        own = frozenset(shown & fields if shown else undeclared) - usual
         intercepted = own if unmarked else frozenset(fields)
         yield from _check_class(module, node, intercepted, indexed, families[node], own)
         if own and "__eq__" not in methods(node):

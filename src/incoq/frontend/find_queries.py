@@ -152,7 +152,7 @@ class _Finder:
             assert comp is not None
             reason = why_not(comp, owners)
             if reason is not None:
-                self.left_out.append(LeftOut(module, node, "", reason))
+                self.left_out.append(LeftOut(module, node, *reason))
                 continue
             number = len(self.sites)
             self.alone = True

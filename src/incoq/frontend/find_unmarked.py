@@ -8,13 +8,14 @@ Invariant: where there is no fault, the query answers what Python gives; where t
            evaluates its own text, and so raises what Python raises.
 
 Taken are set comprehensions and aggregates in functions whose sources start at parameters that the function
-never assigns, or at variables of the module: objects that outlive the call.
+never assigns, at variables of the module, or at local variables that always stand for something of these
+(`members = self.members`, `for club in self.clubs`): objects that outlive the call.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from incoq.frontend.read_aggregate import SIMPLE
 from incoq.ir.expressions import EXACT, FITS, ITERABLE, RAISES, Expr, name, names_in
@@ -67,27 +68,83 @@ def comprehension_of(node: ast.expr) -> ast.SetComp | ast.GeneratorExp | ast.Lis
     return None
 
 
-def why_not(comp: ast.SetComp | ast.GeneratorExp | ast.ListComp, owners: Sequence[Function]) -> str | None:
-    """Why a comprehension is left as it is, if that shows at once."""
+def why_not(
+    comp: ast.SetComp | ast.GeneratorExp | ast.ListComp, owners: Sequence[Function]
+) -> tuple[str, str] | None:
+    """Why a comprehension is left as it is, if that shows at once: the code and the reason."""
     targets = [generator.target for generator in comp.generators]
     bound = [t.id for t in targets if isinstance(t, ast.Name)]
     for generator in comp.generators:
         pairs = isinstance(generator.target, ast.Tuple) and _is_items(generator.iter)
         if not isinstance(generator.target, ast.Name) and not pairs:
-            return "it unpacks elements, which may raise"
+            return "IQ209", "it unpacks elements, which may raise"
         if isinstance(generator.target, ast.Tuple):
             bound += [e.id for e in generator.target.elts if isinstance(e, ast.Name)]
     if len(set(bound)) < len(bound) or "_" in bound:
-        return "a variable is bound twice"
+        return "IQ209", "a variable is bound twice"
     early = _read_early(comp)
     if early:
-        return f"the variable `{early}` is read before its `for`"
+        return "IQ209", f"the variable `{early}` is read before its `for`"
     own = _lasting(owners)
+    for owner in owners:
+        own.update(dict.fromkeys(_standing(owner, comp, own), True))
     for node in ast.walk(comp):
         read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in bound
         if read and own.get(node.id) is False:  # type: ignore[attr-defined]  # a Name
-            return f"the local variable `{node.id}` does not outlive the call"  # type: ignore[attr-defined]
+            message = f"the local variable `{node.id}` does not outlive the call"  # type: ignore[attr-defined]
+            return "IQ230", message
     return None
+
+
+def _standing(owner: Function, comp: ast.expr, known: Mapping[str, bool]) -> Iterator[str]:
+    """The local variables of a function that are bound once, on every way to the comprehension, to something
+    that outlives the call."""
+    stores: dict[str, int] = {}
+    loops = [node for node in ast.walk(owner) if isinstance(node, ast.comprehension)]
+    inside = {n for loop in loops for n in ast.walk(loop.target)}
+    for node in ast.walk(owner):
+        match node:
+            case ast.Name(id=identifier, ctx=ast.Store() | ast.Del()) if node not in inside:
+                stores[identifier] = stores.get(identifier, 0) + 1
+            case ast.arg(arg=identifier):
+                stores[identifier] = stores.get(identifier, 0) + 1
+            case ast.Global(names=shared) | ast.Nonlocal(names=shared):
+                stores.update(dict.fromkeys(shared, 2))
+    found: set[str] = set()
+
+    def lasts(value: ast.expr) -> bool:
+        while isinstance(value, ast.Attribute | ast.Subscript):
+            value = value.value
+        return isinstance(value, ast.Name) and (value.id in found or known.get(value.id, True))
+
+    for target, value in _bindings_before(owner, comp):
+        bound = [target, *(target.elts if isinstance(target, ast.Tuple) else ())]
+        once = [n.id for n in bound if isinstance(n, ast.Name) and stores.get(n.id) == 1]
+        if lasts(value) and not isinstance(value, ast.Name):
+            found.update(once)
+            yield from once
+
+
+def _bindings_before(owner: ast.AST, comp: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is assigned on every way from the start of a function to an expression in it: targets, values."""
+    if isinstance(owner, ast.For | ast.AsyncFor) and any(comp in ast.walk(s) for s in owner.body):
+        value = owner.iter
+        match value:
+            case ast.Call(func=ast.Attribute(attr="items" | "keys" | "values") as part, args=[]):
+                value = part
+        yield owner.target, ast.Subscript(value, ast.Constant(0), ast.Load())
+    for _, block in ast.iter_fields(owner):
+        if not isinstance(block, list):
+            continue
+        for at, statement in enumerate(block):
+            if isinstance(statement, ast.AST) and comp in ast.walk(statement):
+                for before in block[:at]:
+                    match before:
+                        case ast.Assign(targets=[ast.Name() as target], value=value):
+                            yield target, value
+                        case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
+                            yield target, value
+                yield from _bindings_before(statement, comp)
 
 
 def _read_early(comp: ast.SetComp | ast.GeneratorExp | ast.ListComp) -> str:
