@@ -670,6 +670,8 @@ def test_a_list_that_a_function_of_a_module_makes_is_maintained() -> None:
         show(b.queue, heapq.nlargest(1, b.queue), sorted(random.sample([1, 2], 2)))
     """
     same_both_ways(program, (*MODES, "tags"))
+
+
 def test_an_element_whose_equality_knows_its_own_kind_only_comes_twice_and_goes() -> None:
     program = """
 class Symbol:
