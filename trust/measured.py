@@ -103,7 +103,8 @@ def support_functions() -> Functions:
     """The functions of the support code by what they say, with the number of their file."""
     found: Functions = {}
     for number, filename in enumerate(FILES, 1):
-        for statement in embed_prelude.prelude_of(Path(filename).name):
+        own = Path(filename).name
+        for statement in (*embed_prelude.prelude_of(own), *embed_prelude.prelude_of_marked(own)):
             for node in ast.walk(statement):
                 if isinstance(node, ast.FunctionDef):
                     found.setdefault(ast.dump(node), (node, number))

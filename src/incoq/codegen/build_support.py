@@ -14,7 +14,7 @@ from functools import cached_property
 
 from incoq.codegen.aggregates import CLASSES
 from incoq.codegen.drop_unused import drop_unused
-from incoq.codegen.embed_prelude import defined, needed_classes, prelude_of, renamed
+from incoq.codegen.embed_prelude import defined, needed_classes, prelude_of, prelude_of_marked, renamed
 from incoq.codegen.fetch_once import fetch_once
 from incoq.codegen.find_entry import Entry
 from incoq.codegen.keep_rows import keep_rows
@@ -105,10 +105,12 @@ def build_support(
         if q.aggregate is not None and form_of(plan, q) is Form.OBJECT
     }
     weak = any(q.keep.policy == "weak" for q in plan.queries)
-    prelude = (*prelude_of("prelude.py"), *needed_classes(used), *(prelude_of("weak.py") if weak else ()))
+    unmarked = all(query.usual for query in plan.queries)
+    base = prelude_of("prelude.py") if unmarked else prelude_of_marked("prelude.py")
+    prelude = (*base, *needed_classes(used), *(prelude_of("weak.py") if weak else ()))
     prelude += prelude_of("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in defined(prelude)}
-    support = Support(names, plan.computed_fields, all(query.usual for query in plan.queries))
+    support = Support(names, plan.computed_fields, unmarked)
     renderer = EventRenderer(
         plan, support, supply, tracks_lists=tracks_lists, unhashables=unhashables, switches=switch_classes,
         reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets,

@@ -35,6 +35,19 @@ def prelude_of(filename: str) -> tuple[ast.stmt, ...]:
     return tuple(_untyped(s) for s in ast.parse(text).body if not _is_for_types(s))
 
 
+@cache
+def prelude_of_marked(filename: str) -> tuple[ast.stmt, ...]:
+    """The same for a program with marked queries, which have no use for what stands under `UNMARKED`."""
+    return tuple(_Marked().visit(clone(s)) for s in prelude_of(filename))
+
+
+class _Marked(ast.NodeTransformer):
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        needed = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+        return node.orelse if any(isinstance(n, ast.Name) and n.id == "UNMARKED" for n in needed) else node
+
+
 def _is_for_types(node: ast.stmt) -> bool:
     match node:
         case ast.Expr(value=ast.Constant()):

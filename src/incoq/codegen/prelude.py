@@ -738,10 +738,12 @@ def elements(s: Any) -> Iterable[Any]:
         return s._bag_()  # type: ignore[no-any-return]
     if not isinstance(s, tuple):
         return s  # type: ignore[no-any-return]
-    counts: dict[Any, int] = {}
-    for x in filter(keyable, s):
-        count_element(counts, x)
-    return counts
+    if UNMARKED:
+        counts: dict[Any, int] = {}
+        for x in filter(keyable, s):
+            count_element(counts, x)
+        return counts
+    return dict.fromkeys(filter(keyable, s))
 
 
 def smaller(s: Any, t: Any) -> tuple[Iterable[Any], Any]:
@@ -1565,7 +1567,7 @@ def followed(v: Any, field: str) -> Any:
     cls = type(v)
     stands_in = FOLLOWED.get((cls, field))
     if stands_in is None:
-        if not follows(v, field):
+        if not is_followed(v, field):
             raise UnfollowedError
         stands_in = FOLLOWED[cls, field]
     if stands_in and field not in v.__dict__:
@@ -1581,7 +1583,7 @@ def followed_field(v: Any, field: str) -> Any:
         return MISSING
 
 
-def follows(v: Any, field: str) -> bool:
+def is_followed(v: Any, field: str) -> bool:
     """Are all changes of a field seen in objects of this class, and is each of them equal to itself alone?"""
     cls: Any = type(v)
     if (cls, field) in FOLLOWED:

@@ -169,7 +169,7 @@ class EventRenderer(DemandRenderer):
         if not self.support.unmarked:
             return []
         test = "if not FOLLOWS(O, F):\n    UPDATE\n    return"
-        return quote(test, FOLLOWS=self.support.follows, UPDATE=update, **holes)
+        return quote(test, FOLLOWS=self.support.is_followed, UPDATE=update, **holes)
 
     # -- sets -------------------------------------------------------------------------------------
 
