@@ -583,3 +583,35 @@ def test_an_element_is_looked_for_in_the_answer_of_a_query_wherever_a_condition_
         nodes[0].s.clear(); every(); element = 7; every(); nodes[2].s.add(nodes[2]); every()
     """
     same_both_ways(program)
+
+
+def test_what_cannot_be_in_a_set_is_not_there_where_only_the_truth_of_the_set_counts() -> None:
+    same_both_ways("""
+class O:
+    def __init__(self, d, l):
+        self.d, self.l = d, l
+
+@query
+def keys(s): return {k for x in s for k in x.d}
+@query
+def parts(s): return {k for x in s for k in x.l}
+@query
+def some(s): return any({x.d for x in s})
+@query
+def every(s): return all({x.l for x in s})
+@query
+def none(s): return {1 for y in s if not {x.d for x in s}}
+@query
+def pairs(s): return {1 for y in s if {(x.l, 1) for x in s}}
+@query
+def chosen(s): return 1 if {x.d for x in s} else 2
+@query
+def elements(s): return not {k for x in s for k in x.l}
+
+def main(show):
+    o, s = O({1: 2}, [1]), Set()
+    def ask():
+        show(keys(s), parts(s), some(s), every(s), none(s), pairs(s), chosen(s), elements(s))
+    ask(); s.add(o); ask(); o.d = {}; ask(); o.d[2] = 3; ask(); o.d = (1,); ask(); o.l = Set(); ask()
+    o.l.add(1); ask(); o.l = [o.l]; ask(); o.l[0] = {}; ask(); del o.d; ask(); s.discard(o); ask()
+""")

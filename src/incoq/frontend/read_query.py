@@ -11,13 +11,13 @@ import ast
 import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from incoq.errors import CompileError
 from incoq.frontend.program import Module
 from incoq.frontend.pure import PURE_MODULES, Purifier, is_selector
-from incoq.frontend.read_aggregate import SIMPLE, choose_defaults, find_aggregate
-from incoq.ir.expressions import Expr, clone, name, names_in, substitute
+from incoq.frontend.read_aggregate import SIMPLE, Found, choose_defaults, find_aggregate
+from incoq.ir.expressions import FITS, Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
     Aggregate,
     Condition,
@@ -99,17 +99,34 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
         return Body(body.result, body.clauses, body.free, Aggregate("dict", True))
     found = find_aggregate(place.module, node, is_local)
     if found is not None:
-        assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
-        arguments = tuple(_constant(place.module, a, found.kind) for a in found.arguments)
-        body = _Reader(place, found.comp, params).read()
-        aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
-        return Body(body.result, body.clauses, body.free, aggregate)
+        return _read_aggregate(found, place, params, lambda comp: comp)
     if not isinstance(node, _VALUES):
         way = "write `{...}` for `[...]`, and sort the answer where it is used" if _is_list(node) else None
         raise place.module.error("IQ209", f"`{ast.unparse(node)[:60]}` is not a query", node, way)
     alone = ast.GeneratorExp(node, [])
     body = _Reader(place, ast.copy_location(alone, node), params).read()
     return Body(body.result, body.clauses, body.free, Aggregate("value", False))
+
+
+def _read_aggregate(
+    found: Found, place: Place, params: Sequence[str], own_variables: Callable[[Any], Any]
+) -> Body:
+    comp = found.comp
+    assert isinstance(comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
+    arguments = tuple(_constant(place.module, a, found.kind) for a in found.arguments)
+    body = _Reader(place, own_variables(comp), params).read()
+    aggregate = Aggregate(found.kind, isinstance(comp, ast.SetComp), arguments)
+    clauses = _fitting(body) if aggregate.distinct and found.kind in ("any", "all") else body.clauses
+    return Body(body.result, clauses, body.free, aggregate)
+
+
+def _fitting(body: Body) -> tuple[Membership | Condition, ...]:
+    """The clauses of a set of which only the truth is asked, or that of its elements: what cannot be in a set
+    raises, and is not there."""
+    if isinstance(body.result.node, ast.Constant | ast.Compare | ast.JoinedStr):
+        return body.clauses
+    fits = ast.copy_location(ast.Call(name(FITS), [clone(body.result.node)], []), body.result.node)
+    return (*body.clauses, Condition(Expr.of(ast.fix_missing_locations(fits))))
 
 
 def _constant(module: Module, node: ast.expr, kind: str) -> Expr:
@@ -315,15 +332,12 @@ class _Reader:
             assert isinstance(node, ast.SetComp)
             body = _Reader(self._inside(), self._own_variables(node), ()).read()
             return self._call(
-                node, Body(body.result, body.clauses, body.free, Aggregate("exists", False)), "exists"
+                node, Body(body.result, _fitting(body), body.free, Aggregate("exists", False)), "exists"
             )
         found = find_aggregate(self.module, node, self.is_variable)
         if found is not None:
-            assert isinstance(found.comp, ast.SetComp | ast.GeneratorExp | ast.ListComp)
-            arguments = tuple(_constant(self.module, a, found.kind) for a in found.arguments)
-            body = _Reader(self._inside(), self._own_variables(found.comp), ()).read()
-            aggregate = Aggregate(found.kind, isinstance(found.comp, ast.SetComp), arguments)
-            return self._call(node, Body(body.result, body.clauses, body.free, aggregate), found.kind)
+            body = _read_aggregate(found, self._inside(), (), self._own_variables)
+            return self._call(node, body, found.kind)
         if isinstance(node, ast.Call):
             return self._aggregate_of_source(node) or self._query_call(node)
         return None
