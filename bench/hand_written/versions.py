@@ -110,9 +110,12 @@ def _execute(version: str, text: str) -> ModuleType:
     module = ModuleType(f"version_{next(_numbers)}")
     filename = f"<{version}, {module.__name__}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    sys.modules[module.__name__] = module
     programs = str(ROOT / "programs")  # where the programs find what they share
     if programs not in sys.path:
         sys.path.append(programs)
-    exec(compile(text, filename, "exec"), vars(module))
+    sys.modules[module.__name__] = module  # where `dataclass` looks
+    try:
+        exec(compile(text, filename, "exec"), vars(module))
+    finally:
+        del sys.modules[module.__name__]
     return module

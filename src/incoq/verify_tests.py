@@ -269,6 +269,12 @@ def _call(function: str, *args: ast.expr) -> ast.expr:
 
 
 def _is_selector(node: ast.expr) -> bool:
+    """A selector, or a choice of such."""
+    match node:
+        case ast.IfExp(body=one, orelse=other):
+            return _is_selector(one) and _is_selector(other)
+        case ast.BoolOp(values=values):
+            return all(map(_is_selector, values))
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)

@@ -338,7 +338,9 @@ def test_what_a_list_is_looked_for_in_is_evaluated_as_in_python(tmp_path: Path, 
     program.write_text(
         "from incoq import Set, query\n\nclass Thing:\n    pass\n\n"
         "@query\ndef absent(s, t):\n    return {x for x in s if x.a not in t}\n\n"
+        "@query\ndef chosen(s, t):\n    return {x for x in s if x.a not in (t if x.a else s)}\n\n"
         "thing = Thing()\nthing.a = [1]\nprint(len(absent(Set([thing]), Set())))\n"
+        "print(len(chosen(Set([thing]), Set())))\n"
     )
     result = in_process("verify", "--mode", mode, program)
     assert result.returncode == 0, result.stderr
