@@ -34,12 +34,13 @@ def run(budget_seconds: float, seed: int) -> Outcome:
     leaking = {name: blocks for name, blocks in left.items() if min(blocks) > 0}
     long, failed = ([name for part in parts.values() for name in part[end]] for end in ("long", "failed"))
     failures = [f"{name} leaves {min(blocks)} blocks each time at least" for name, blocks in leaking.items()]
+    failures += [f"{name} fails when it is repeated" for name in failed]
     failures += [f"{len(waiting)} files of tests are left: {', '.join(waiting)}"] if waiting else []
     figure = (
         f"{len(left):,} tests repeated, {len(leaking)} leave something each time; {len(long)} not repeated, "
         f"since they take over {LONG:.0f} s"
     )
-    details = [f"not repeated: {name}" for name in long] + [f"fails when repeated: {name}" for name in failed]
+    details = [f"not repeated: {name}" for name in long]
     return Outcome("leaks", figure, "none", tuple(failures), tuple(details))
 
 

@@ -11,8 +11,10 @@ import json
 import linecache
 import os
 import sys
+import tempfile
+from array import array
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,8 @@ from _pytest.runner import runtestprotocol
 from click._compat import get_text_stderr, get_text_stdout
 
 NOTED = "INCOQ_TRUST_BLOCKS"  # the file that is told of what tests leave, as an environment variable
-TIMES, DOUBTED = 2, 8  # that are counted, after two that fill caches; more of them where each left something
-LONG = 2.0  # seconds of CPU: a test that takes longer is not repeated
+TIMES, DOUBTED = 1, 8  # that are counted, after two that fill caches; the more where one left something
+LONG = 1.0  # seconds of CPU: a test that takes longer is not repeated
 
 
 class Repeats:
@@ -34,41 +36,53 @@ class Repeats:
         self.left: dict[str, list[int]] = {}  # blocks, of the times that were counted
         self.long: list[str] = []
         self.failed: list[str] = []
+        self.used = array("q", [0] * (DOUBTED + 1))  # of which no number is an object that is counted, too
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Instead of once; what belongs to the module stays set up until the last time is over."""
         began = sum(os.times()[:2])
-        reports = runtestprotocol(item, log=False, nextitem=item)
+        reports = self._run(item)
         took = sum(os.times()[:2]) - began
-        if not all(report.passed for report in reports):
-            if not any(report.skipped for report in reports):
-                self.failed.append(item.nodeid)
+        if any(report.skipped for report in reports):
+            pass
+        elif not all(report.passed for report in reports):
+            self.failed.append(item.nodeid)
         elif took > LONG:
             self.long.append(item.nodeid)
         else:
-            left = list(islice(self._grown(item), TIMES))
-            self.left[item.nodeid] = left if min(left) <= 0 else list(islice(self._grown(item), DOUBTED))
+            left = self._grown(item, TIMES)
+            left = left if min(left) <= 0 else self._grown(item, DOUBTED)
+            if item.nodeid not in self.failed:
+                self.left[item.nodeid] = left
         item.session._setupstate.teardown_exact(nextitem)
         return True
 
-    def _grown(self, item: Any) -> Iterator[int]:
-        """By how many blocks a run after the other grows what is in use."""
-        for before, after in pairwise(self._used(item)):
-            yield after - before
+    def _run(self, item: Any) -> list[pytest.TestReport]:
+        """Once: what the test asked for is taken down after it, what belongs to its module stays."""
+        return runtestprotocol(item, log=False, nextitem=item.parent)
 
-    def _used(self, item: Any) -> Iterator[int]:
-        while True:
-            item._initrequest()
-            runtestprotocol(item, log=False, nextitem=item)
+    def _grown(self, item: Any, times: int) -> list[int]:
+        """By how many blocks each run after the last grows what is in use."""
+        for index in range(times + 1):
+            if not all(report.passed for report in self._run(item)) and item.nodeid not in self.failed:
+                self.failed.append(item.nodeid)
             item._report_sections.clear()
             linecache.clearcache()  # the text of every program that was loaded from a file
             gc.collect()
             sys._clear_type_cache()  # it holds a name for each attribute that was asked for of late
-            yield sys.getallocatedblocks()
+            self.used[index] = sys.getallocatedblocks()
+        return [after - before for before, after in pairwise(self.used[: times + 1])]
 
     def pytest_sessionfinish(self) -> None:
         self.path.write_text(json.dumps({"left": self.left, "long": self.long, "failed": self.failed}))
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """In place of pytest's own, which remembers something of every place that it has given."""
+    with tempfile.TemporaryDirectory() as place:
+        yield Path(place).resolve()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,6 +13,11 @@ KEPT, CACHE = [], {}
 def test_that_keeps_an_object_each_time():
     KEPT.append(object())
 
+@pytest.mark.parametrize("make", [object])
+def test_that_keeps_what_a_parameter_makes(make, tmp_path):
+    (tmp_path / "new").mkdir()
+    KEPT.append(make())
+
 def test_that_keeps_what_it_makes_once():
     CACHE.setdefault("made", object())
 
@@ -38,9 +43,10 @@ def test_a_test_that_keeps_an_object_each_time_is_told_from_those_that_do_not(tm
     found = measure_file(path)
     left = {name.partition("::")[2]: blocks for name, blocks in found["left"].items()}
     assert {name for name, blocks in left.items() if min(blocks) > 0} == {
-        "test_that_keeps_an_object_each_time"
+        "test_that_keeps_an_object_each_time",
+        "test_that_keeps_what_a_parameter_makes[object]",
     }
-    assert len(left) == 4
+    assert len(left) == 5
     assert [name.partition("::")[2] for name in found["failed"]] == ["test_that_fails"]
     assert found["long"] == []
 
