@@ -6,6 +6,7 @@ import gc
 import random
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -273,9 +274,19 @@ def test_a_collection_that_python_makes_by_itself_releases_too() -> None:
     assert not scope["fans"].demanded
 
 
-@pytest.fixture(autouse=True)
-def _forget_programs() -> Any:
-    """Programs of a test end with it; their callbacks too."""
-    before = list(gc.callbacks)
-    yield
-    gc.callbacks[:] = before
+@pytest.mark.parametrize("mode", MODES)
+def test_a_program_that_is_dropped_is_freed_and_the_collector_calls_nothing_of_it(mode: str) -> None:
+    def used() -> weakref.ref[Any]:
+        scope = world(mode)
+        user, group = scope["User"]("NYC"), scope["Set"]()
+        scope["fans"](user, group)
+        scope["popular"](group)
+        gc.collect()
+        return weakref.ref(scope["User"])
+
+    gc.collect()
+    before = len(gc.callbacks)
+    dropped = used()
+    gc.collect()
+    assert dropped() is None
+    assert len(gc.callbacks) == before

@@ -17,6 +17,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterable
+from functools import partial
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -77,18 +78,12 @@ class Weakly:
         self.structures, self.queries = structures, queries
         self.busy = {f.__code__ for f in code if isinstance(f, FunctionType)}  # none of a native build
         self.is_due = False  # garbage was collected since the last release
-        own = weakref.ref(self)
+        # Nothing of this may keep the program alive: a function would, by the names around it.
+        callback = partial(weakref.proxy(self))  # type: ignore[misc]  # it is, as this class is
+        gc.callbacks.append(callback)
+        weakref.finalize(self, gc.callbacks.remove, callback).atexit = False
 
-        def collected(phase: str, info: dict[str, int]) -> None:
-            weakly = own()
-            if weakly is None:  # the program is gone
-                gc.callbacks.remove(collected)
-            else:
-                weakly.collected(phase, info)
-
-        gc.callbacks.append(collected)
-
-    def collected(self, phase: str, info: dict[str, int]) -> None:
+    def __call__(self, phase: str, info: dict[str, int]) -> None:
         """Called by the collector, whose thread need not have the turn among the program's threads: beside
         others, or in the midst of an update, it only notes that it was."""
         if phase == "stop" and info["generation"] >= FULL and any(answers for answers, _, _ in self.queries):
