@@ -191,7 +191,7 @@ def _container(value: Any) -> Any:
 
 
 class _Bag:
-    """A sequence in which sets are found by identity, as they are in a set."""
+    """A sequence in which sets, lists and dicts are found by identity, as sets are in a set."""
 
     __slots__ = ("elements",)
 
@@ -199,12 +199,13 @@ class _Bag:
         self.elements = elements
 
     def __contains__(self, element: Any) -> bool:
-        if isinstance(element, set | frozenset | tuple):
+        if isinstance(element, (*_CHANGING, frozenset, tuple)):
             return any(_same(element, other) for other in self.elements)
         return element in self.elements
 
 
 _SETS = (set, frozenset)
+_CHANGING = (set, list, dict)
 
 
 def _alike(left: Any, right: Any) -> bool:
@@ -216,9 +217,20 @@ def _alike(left: Any, right: Any) -> bool:
     return True
 
 
+def _keyed(left: Any, right: Any) -> bool:
+    """The same of two values that are joined, as keys of a dict are: lists and dicts by identity, too."""
+    if isinstance(left, _CHANGING) or isinstance(right, _CHANGING):
+        return left is right or not (
+            isinstance(left, (*_CHANGING, frozenset)) and isinstance(right, (*_CHANGING, frozenset))
+        )
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return all(map(_keyed, left, right))
+    return True
+
+
 def _same(left: Any, right: Any) -> bool:
     """Equality of values that are joined, as keys of a dict are compared."""
-    return left is right or bool(left == right and _alike(left, right))
+    return left is right or bool(left == right and _keyed(left, right))
 
 
 def _count(bag: Iterable[Any]) -> int:
@@ -255,6 +267,7 @@ HELPERS: dict[str, Any] = {
     "rows": _rows,
     "container": _container,
     "alike": _alike,
+    "keyed": _keyed,
     "same": _same,
     "count": _count,
     "owned": _owned,
@@ -900,7 +913,7 @@ class _Emitter:
         """What the helper `same` says, without its call where identity or inequality settles it."""
         identical = _compare(_name(left), ast.Is(), _name(right))
         equal = _compare(_name(left), ast.Eq(), _name(right))
-        alike = self.compiler.call("alike", _name(left), _name(right))
+        alike = self.compiler.call("keyed", _name(left), _name(right))
         return ast.BoolOp(ast.Or(), [identical, ast.BoolOp(ast.And(), [equal, alike])])
 
     def _unpack(

@@ -698,3 +698,29 @@ def main(show):
         show(len(texts(box)), count(box))
 """
     assert len(same_both_ways(program)) > 2
+
+
+def test_a_list_or_dict_is_found_in_a_list_or_tuple_by_identity_uncompiled_too() -> None:
+    same_both_ways("""
+class Item:
+    pass
+
+@query
+def within(s):
+    return {x.n for x in s if x.row in x.rows}
+
+@query
+def without(x):
+    return x.row not in x.rows or not x.n
+
+def main(show):
+    first, second = {}, {}
+    x = Item()
+    x.n, x.row, x.rows = 1, second, (first, 1)
+    s = Set([x])
+    def ask():
+        show(within(s), without(x))
+    ask(); x.rows = (second,); ask(); x.rows = [first]; ask(); x.rows.append(second); ask()
+    first[1] = 2; ask(); x.rows.remove(second); ask(); x.rows = ((1, first), first); ask()
+    x.row = (1, first); ask(); x.row = first; ask()
+""")
