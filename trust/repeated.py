@@ -68,7 +68,7 @@ class Repeats:
             if not all(report.passed for report in self._run(item)) and item.nodeid not in self.failed:
                 self.failed.append(item.nodeid)
             item._report_sections.clear()
-            linecache.clearcache()  # the text of every program that was loaded from a file
+            forget_files()
             gc.collect()
             sys._clear_type_cache()  # it holds a name for each attribute that was asked for of late
             self.used[index] = sys.getallocatedblocks()
@@ -76,6 +76,14 @@ class Repeats:
 
     def pytest_sessionfinish(self) -> None:
         self.path.write_text(json.dumps({"left": self.left, "long": self.long, "failed": self.failed}))
+
+
+def forget_files() -> None:
+    """Put away the text of each program that came from a file; what a test registered itself stays, since it
+    may rely on it."""
+    for name in list(linecache.cache):
+        if not name.startswith("<"):
+            del linecache.cache[name]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from trust.leaks import ROOT, measure_file
 
 TESTS = """
+import linecache
 import pytest
 KEPT, CACHE = [], {}
 
@@ -20,6 +21,13 @@ def test_that_keeps_what_a_parameter_makes(make, tmp_path):
 
 def test_that_keeps_what_it_makes_once():
     CACHE.setdefault("made", object())
+
+def test_that_needs_a_text_that_is_registered_once():
+    name = CACHE.setdefault("text", "<a text>")
+    if "registered" not in CACHE:
+        linecache.cache[name] = (len("1"), None, ["1"], name)
+        CACHE["registered"] = True
+    assert linecache.getline(name, 1)
 
 @pytest.mark.parametrize("times", [1, 5])
 def test_that_makes_a_cycle(times, tmp_path):
@@ -46,7 +54,7 @@ def test_a_test_that_keeps_an_object_each_time_is_told_from_those_that_do_not(tm
         "test_that_keeps_an_object_each_time",
         "test_that_keeps_what_a_parameter_makes[object]",
     }
-    assert len(left) == 5
+    assert len(left) == 6
     assert [name.partition("::")[2] for name in found["failed"]] == ["test_that_fails"]
     assert found["long"] == []
 

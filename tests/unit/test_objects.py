@@ -64,9 +64,10 @@ class Group:
 
 @pytest.fixture(autouse=True)
 def _no_demand() -> None:
-    for asked in (nyc_fans, large, total, Group.above):
-        for combination in list(asked.demanded):
-            asked.release(*combination)
+    for asked in (*globals().values(), *(getattr(Group, name) for name in vars(Group))):
+        if isinstance(asked, Query):
+            for combination in list(asked.demanded):
+                asked.release(*combination)
 
 
 # -- Set -----------------------------------------------------------------------------------------------------
