@@ -4,6 +4,7 @@ Before:    for users, uid, u, g in join_q_4_by_g_perms[s]:    After:    for row 
                image = join_q_5_by_p[x]                                     users, uid, u, g = row
                image.discard((users, uid, u, g))                            image = join_q_5_by_p[x]
                                                                             image.discard(row)
+           It is not taken apart where nothing asks for a part of it.
 Invariant: what a loop takes apart in its head is a tuple that maintenance has made, of just these parts
 Cost:      linear in the code; no tuple is made where there is one
 """
@@ -15,6 +16,7 @@ import copy
 
 from incoq.codegen.fetch_once import changed_within
 from incoq.codegen.merge_blocks import assigned
+from incoq.ir.expressions import names_in
 
 
 def keep_rows(statements: list[ast.stmt], row: str) -> list[ast.stmt]:
@@ -28,10 +30,12 @@ def _kept(statement: ast.stmt, row: str) -> ast.stmt:
         return changed_within(statement, lambda inner: keep_rows(inner, row))
     assert isinstance(statement, ast.For) and isinstance(statement.target, ast.Tuple)
     made = copy.copy(statement)  # a loop in this one makes its own tuples: there is one row at a time
-    taken_apart = ast.Assign([statement.target], ast.Name(row, ast.Load()), lineno=0)
     made.target = ast.Name(row, ast.Store())
-    again = _Again(_shown(statement.target.elts), row)
-    made.body = [taken_apart, *(again.visit(copy.deepcopy(s)) for s in statement.body)]
+    parts = _shown(statement.target.elts)
+    again = _Again(parts, row)
+    made.body = [again.visit(copy.deepcopy(s)) for s in statement.body]
+    if any(names_in(s) & {*parts} for s in made.body):
+        made.body.insert(0, ast.Assign([statement.target], ast.Name(row, ast.Load()), lineno=0))
     return made
 
 
