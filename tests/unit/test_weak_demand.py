@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import random
+import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -290,3 +292,15 @@ def test_a_program_that_is_dropped_is_freed_and_the_collector_calls_nothing_of_i
     gc.collect()
     assert dropped() is None
     assert len(gc.callbacks) == before
+
+
+def test_a_program_that_stays_until_the_process_ends_says_nothing_at_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "compiled.py"
+    path.write_text(compile_in(PROGRAM, "filtered").code)
+    ask = (
+        f"scope = {{}}; exec(open({str(path)!r}).read(), scope)\n"
+        "scope['fans'](scope['User']('NYC'), scope['Set']())\n"
+    )
+    end = "scope['itself'] = scope; del scope"  # a cycle: only the last collection frees it
+    ended = subprocess.run([sys.executable, "-I", "-c", ask + end], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

@@ -81,7 +81,9 @@ class Weakly:
         # Nothing of this may keep the program alive: a function would, by the names around it.
         callback = partial(weakref.proxy(self))  # type: ignore[misc]  # it is, as this class is
         gc.callbacks.append(callback)
-        weakref.finalize(self, gc.callbacks.remove, callback).atexit = False
+        weakref.finalize(
+            self, gc.callbacks.remove, callback
+        )  # or at exit, where the last collection still calls
 
     def __call__(self, phase: str, info: dict[str, int]) -> None:
         """Called by the collector, whose thread need not have the turn among the program's threads: beside
