@@ -18,7 +18,7 @@ from typing import Any
 
 from trust import file_by_file
 from trust.outcome import Outcome
-from trust.repeated import LONG, NOTED
+from trust.repeated import LONG, NOTED, WAITS
 
 ROOT = file_by_file.ROOT
 PARTS = ROOT / ".trust" / "leaks"
@@ -38,7 +38,7 @@ def run(budget_seconds: float, seed: int) -> Outcome:
     failures += [f"{len(waiting)} files of tests are left: {', '.join(waiting)}"] if waiting else []
     figure = (
         f"{len(left):,} tests repeated, {len(leaking)} leave something each time; {len(long)} not repeated, "
-        f"since they take over {LONG:.0f} s"
+        f"since they take over {LONG:.0f} s of CPU, or {WAITS:.0f} s by the clock"
     )
     details = [f"not repeated: {name}" for name in long]
     return Outcome("leaks", figure, "none", tuple(failures), tuple(details))

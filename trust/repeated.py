@@ -12,8 +12,10 @@ import linecache
 import os
 import sys
 import tempfile
+import time
 from array import array
 from collections.abc import Iterator
+from functools import _lru_cache_wrapper
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,8 @@ from click._compat import get_text_stderr, get_text_stdout
 
 NOTED = "INCOQ_TRUST_BLOCKS"  # the file that is told of what tests leave, as an environment variable
 TIMES, DOUBTED = 1, 8  # that are counted, after two that fill caches; the more where one left something
-LONG = 1.0  # seconds of CPU: a test that takes longer is not repeated
+LONG = 1.0  # seconds of CPU: a test that takes longer is not repeated,
+WAITS = 10.0  # nor one that takes longer by the clock, since it starts processes that take time of their own
 
 
 class Repeats:
@@ -36,19 +39,21 @@ class Repeats:
         self.left: dict[str, list[int]] = {}  # blocks, of the times that were counted
         self.long: list[str] = []
         self.failed: list[str] = []
+        self.modules = 0
+        self.caches: list[Any] = []
         self.used = array("q", [0] * (DOUBTED + 1))  # of which no number is an object that is counted, too
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Instead of once; what belongs to the module stays set up until the last time is over."""
-        began = sum(os.times()[:2])
+        began, started = sum(os.times()[:2]), time.monotonic()
         reports = self._run(item)
-        took = sum(os.times()[:2]) - began
+        took, waited = sum(os.times()[:2]) - began, time.monotonic() - started
         if any(report.skipped for report in reports):
             pass
         elif not all(report.passed for report in reports):
             self.failed.append(item.nodeid)
-        elif took > LONG:
+        elif took > LONG or waited > WAITS:
             self.long.append(item.nodeid)
         else:
             left = self._grown(item, TIMES)
@@ -69,10 +74,25 @@ class Repeats:
                 self.failed.append(item.nodeid)
             item._report_sections.clear()
             forget_files()
+            self._empty_caches()
             gc.collect()
             sys._clear_type_cache()  # it holds a name for each attribute that was asked for of late
             self.used[index] = sys.getallocatedblocks()
         return [after - before for before, after in pairwise(self.used[: times + 1])]
+
+    def _empty_caches(self) -> None:
+        """Of functions that remember so many answers and no more; who remembers all of them leaks."""
+        if len(sys.modules) != self.modules:
+            self.modules = len(sys.modules)
+            self.caches = [
+                function
+                for function in gc.get_objects()
+                if isinstance(function, _lru_cache_wrapper)
+                and function.__module__.startswith("incoq")
+                and function.cache_parameters()["maxsize"] is not None
+            ]
+        for function in self.caches:
+            function.cache_clear()
 
     def pytest_sessionfinish(self) -> None:
         self.path.write_text(json.dumps({"left": self.left, "long": self.long, "failed": self.failed}))

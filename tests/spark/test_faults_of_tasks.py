@@ -7,6 +7,7 @@ import time
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -63,11 +64,12 @@ def test_a_fault_that_incoq_knows_fails_no_job_of_sparks(
     spark: Any, function: Any, kind: type[Exception], words: str
 ) -> None:
     tracker = spark.sparkContext.statusTracker()
-    spark.sparkContext.setJobGroup(words, "a group for each")
+    group = str(uuid4())
+    spark.sparkContext.setJobGroup(group, words)
     error = fails(spark, function)
     assert isinstance(error, kind)
     assert words in str(error)
-    (job,) = tracker.getJobIdsForGroup(words)
+    (job,) = tracker.getJobIdsForGroup(group)
     assert ending(tracker, job) == "SUCCEEDED"  # so it has nothing to print
 
 

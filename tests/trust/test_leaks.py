@@ -8,8 +8,21 @@ from trust.leaks import ROOT, measure_file
 
 TESTS = """
 import linecache
+from functools import lru_cache
 import pytest
 KEPT, CACHE = [], {}
+
+def remember(value):
+    return [value]
+
+remember.__module__ = "incoq.made"
+few, all_ = lru_cache(100)(remember), lru_cache(None)(remember)
+
+def test_that_fills_a_bounded_cache():
+    few(object())
+
+def test_that_fills_a_cache_without_bounds():
+    all_(object())
 
 def test_that_keeps_an_object_each_time():
     KEPT.append(object())
@@ -53,8 +66,9 @@ def test_a_test_that_keeps_an_object_each_time_is_told_from_those_that_do_not(tm
     assert {name for name, blocks in left.items() if min(blocks) > 0} == {
         "test_that_keeps_an_object_each_time",
         "test_that_keeps_what_a_parameter_makes[object]",
+        "test_that_fills_a_cache_without_bounds",
     }
-    assert len(left) == 6
+    assert len(left) == 8
     assert [name.partition("::")[2] for name in found["failed"]] == ["test_that_fails"]
     assert found["long"] == []
 
