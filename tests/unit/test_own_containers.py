@@ -550,3 +550,52 @@ def main(show):
     lead(team, 4)
     show(led(whole), hasattr(whole, "lead"))
 """)
+
+
+def test_what_an_operator_makes_of_a_set_and_a_view_of_a_dict_is_another_set() -> None:
+    same_both_ways("""
+class Holder:
+    def __init__(self):
+        self.s = Set()
+
+@query
+def asked(s):
+    return {x for x in s}
+
+def main(show):
+    d = {1: "a", 2: "b"}
+    for make in (Set, set):
+        for change in "|-&^":
+            s = made = make([1, 5])
+            h = Holder()
+            h.s = s
+            show(asked(s))
+            if change == "|":
+                s |= d.keys()
+                h.s |= {7: 8}.items()
+            elif change == "-":
+                s -= d.keys()
+                h.s -= d.keys()
+            elif change == "&":
+                s &= d.keys()
+                h.s &= d.keys()
+            else:
+                s ^= d.keys()
+                h.s ^= d.keys()
+            show(s is made, h.s is made, asked(s), asked(made), asked(h.s))
+            for one in (s, made, h.s):
+                one.add(9)
+            show(asked(s), asked(made), asked(h.s))
+    s = Set([1, 5])
+    for one in (
+        s | d.keys(), s & d.keys(), s - d.keys(), s ^ d.items(), d.keys() | s, d.keys() & {1}, d.items() - s,
+        d.keys() ^ [1], {1} | d.keys(), d.keys() - d.keys(),
+    ):
+        show(asked(one), one == set(one))
+        one.add(9)
+        show(asked(one))
+    try:
+        s |= [1]
+    except TypeError as error:
+        show(str(error))
+""")

@@ -88,6 +88,7 @@ def rewrite_module(
         support.names["PlainSet"] if "set" in tracked else None,
         support.names["List"] if "list" in tracked else None,
         support.names["Dict"] if "dict" in tracked else None, supply.fresh,
+        support.names["fresh_set"] if "set" in tracked else None,
         support.names["fresh"] if "list" in tracked else None,
         support.names["through"] if "list" in tracked else None,
         support.names["named"] if support.setters else None,

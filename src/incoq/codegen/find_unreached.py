@@ -230,6 +230,21 @@ def _makes_container(node: ast.AST) -> bool:
             return True
         case ast.Subscript(slice=ast.Slice(), ctx=ast.Load()):
             return True
+    return combines_views(node)
+
+
+def combines_views(node: ast.AST) -> bool:
+    """Does an operator make a set of the keys or the items of a dict?"""
+    match node:
+        case ast.BinOp(left=left, op=ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor(), right=right):
+            return any(map(_is_view, (left, right)))
+    return False
+
+
+def _is_view(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="keys" | "items"), args=[], keywords=[]):
+            return True
     return False
 
 

@@ -154,6 +154,7 @@ def resume() -> None:
 
 
 set_add, set_discard, set_pop, set_has = set.add, set.discard, set.pop, set.__contains__
+DICT_VIEWS: Any = (type({}.keys()), type({}.items()))
 
 
 class Set(set[Any]):
@@ -218,25 +219,25 @@ class Set(set[Any]):
                 self.add(x)
 
     def __ior__(self, other: Any, /) -> Any:
-        if not isinstance(other, AbstractSet):
+        if not isinstance(other, set | frozenset):
             return NotImplemented
         Set.update(self, other)
         return self
 
     def __isub__(self, other: Any, /) -> Any:
-        if not isinstance(other, AbstractSet):
+        if not isinstance(other, set | frozenset):
             return NotImplemented
         Set.difference_update(self, other)
         return self
 
     def __iand__(self, other: Any, /) -> Any:
-        if not isinstance(other, AbstractSet):
+        if not isinstance(other, set | frozenset):
             return NotImplemented
         Set.intersection_update(self, other)
         return self
 
     def __ixor__(self, other: Any, /) -> Any:
-        if not isinstance(other, AbstractSet):
+        if not isinstance(other, set | frozenset):
             return NotImplemented
         Set.symmetric_difference_update(self, other)
         return self
@@ -260,20 +261,16 @@ class Set(set[Any]):
         return derived(self, set.symmetric_difference(self, other))
 
     def __or__(self, other: Any, /) -> Any:
-        result = set.__or__(self, other)
-        return result if result is NotImplemented else derived(self, result, other)
+        return combined(self, set.__or__, other)
 
     def __and__(self, other: Any, /) -> Any:
-        result = set.__and__(self, other)
-        return result if result is NotImplemented else derived(self, result, other)
+        return combined(self, set.__and__, other)
 
     def __sub__(self, other: Any, /) -> Any:
-        result = set.__sub__(self, other)
-        return result if result is NotImplemented else derived(self, result, other)
+        return combined(self, set.__sub__, other)
 
     def __xor__(self, other: Any, /) -> Any:
-        result = set.__xor__(self, other)
-        return result if result is NotImplemented else derived(self, result, other)
+        return combined(self, set.__xor__, other)
 
     def __ror__(self, other: Any, /) -> Any:
         result: Any = set.__ror__(self, other)  # type: ignore[call-arg]
@@ -316,6 +313,19 @@ def has_room(frames: int = 20) -> None:
     """Raise for want of stack now rather than half-way through, which would leave a list in disorder."""
     if frames:
         has_room(frames - 1)
+
+
+def fresh_set(v: Any) -> Any:
+    """What an expression made of the keys or the items of a dict, a set seen from now on."""
+    return PlainSet(v) if v.__class__ is set else v
+
+
+def combined(s: Set, operator: Any, other: Any) -> Any:
+    """What an operator makes of a set and another: a plain set, as in Python, with a view of a dict."""
+    if isinstance(other, DICT_VIEWS):
+        return PlainSet(operator(s, set(other)))
+    result = operator(s, other)
+    return result if result is NotImplemented else derived(s, result, other)
 
 
 def derived(s: Set, elements: Any, other: Any = None) -> Set:

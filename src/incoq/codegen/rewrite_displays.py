@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from incoq.codegen.find_private import bindings_by_syntax
+from incoq.codegen.find_unreached import combines_views
 from incoq.codegen.name_scopes import Scopes
 from incoq.codegen.text_edits import Unsupported
 
@@ -65,6 +66,7 @@ class UpdateNames:
     list_class: str | None
     dict_class: str | None
     fresh: Callable[[str], str]
+    made_set: str | None = None  # gives a set that an expression made the class of sets
     made_list: str | None = None  # gives a list that an expression made the class of lists
     through: str | None = None  # lets a function of heapq change a list that is seen
     named: str | None = None  # refuses a computed name by which an object's dict is reached
@@ -191,6 +193,8 @@ class _Chooser:
         elif self.scopes.is_builtin(node, self.classes):
             assert isinstance(node, ast.Name)
             self.choices[node] = Replace(self.classes[node.id])
+        elif self.names.made_set is not None and combines_views(node):
+            self.choices[node] = Wrap(self.names.made_set)
         elif self.names.made_list is not None and self._makes_list(node):
             self.choices[node] = Wrap(self.names.made_list)
         elif self.names.through is not None and self._changes_unseen(node):

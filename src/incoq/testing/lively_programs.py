@@ -26,6 +26,7 @@ from incoq.testing.update_forms import (
     MAP_UPDATES,
     SET_UPDATES,
     SET_UPDATES_ALL,
+    VIEW_UPDATES,
     Form,
     Update,
 )
@@ -55,6 +56,7 @@ class LivelyMaker(LivelyQueries):
         super().__init__()
         self.seed = seed
         self.rng = random.Random(f"lively {seed}")
+        self.later = random.Random(f"later {seed}")  # for what came later, so that a seed makes what it made
         self.forms = set()
         self.schema = make_schema(self.rng)
         self.fields = tuple(self.schema.fields)
@@ -118,6 +120,9 @@ class LivelyMaker(LivelyQueries):
             yield from self.chosen(BATCH_UPDATES, 3, rng.choice(self.fields))
             for q, _ in self.specs:
                 yield from asked_in_a_batch(rng, self.fields, q)
+        of_sets = [f for f, kind in schema.fields.items() if kind[0] == "{" and f in self.read]
+        if of_sets and self.later.random() < 0.1:
+            yield from self.chosen(VIEW_UPDATES, 2, self.later.choice(of_sets), self.later)
         for relation in schema.relations:
             for change in ("add", "discard"):
                 name = f"{change}_{relation.lower()}"
@@ -128,13 +133,16 @@ class LivelyMaker(LivelyQueries):
                 if update.form != "use: iterate across updates" or kind in schema.containers.values():
                     yield update
 
-    def chosen(self, forms: tuple[Form, ...], count: int, f: str = "") -> Iterator[Update]:
+    def chosen(
+        self, forms: tuple[Form, ...], count: int, f: str = "", rng: random.Random | None = None
+    ) -> Iterator[Update]:
         """Some updates of the forms given, those of fields for that field."""
+        rng = rng or self.rng
         forms = tuple(form for form in forms if form[0] not in BYPASSES)
-        for name, text, args in self.rng.sample(forms, min(count, len(forms))):
+        for name, text, args in rng.sample(forms, min(count, len(forms))):
             alike = [g for g in self.fields if f and self.schema.fields[g] == self.schema.fields[f]
                      and set(self.schema.owners[g]) >= set(self.schema.owners[f])]  # fmt: skip
-            text = text.replace("{f}", f).replace("{g}", self.rng.choice(alike) if alike else "")
+            text = text.replace("{f}", f).replace("{g}", rng.choice(alike) if alike else "")
             self.forms.add(f"update: {name}")
             filled = tuple(a.replace("{f}", f) for a in args)
             yield Update((name if name != "slice" else "slice_").replace("{f}", f), text, filled, name)

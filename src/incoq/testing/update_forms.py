@@ -70,6 +70,13 @@ FIELD_UPDATES_ALL: tuple[Form, ...] = (
     ("nested_{f}", "def nested_{f}(o, v):\n    (o.{f}, [o.{g}, x]) = v, [v, 0]\n", ("O", "v{f}")),
 )
 
+VIEW_UPDATES: tuple[Form, ...] = (  # what Python makes of a set and the keys of a dict is another set
+    ("iorkeys_{f}", "def iorkeys_{f}(o, t):\n    o.{f} |= dict.fromkeys(t).keys()\n", ("O.{f}", "t")),
+    ("isubkeys_{f}", "def isubkeys_{f}(o, t):\n    o.{f} -= dict.fromkeys(t).keys()\n", ("O.{f}", "t")),
+    ("keys_{f}", "def keys_{f}(o, t, x):\n    o.{f} = dict.fromkeys(t).keys() | {x}\n", ("O", "t", "e")),
+    ("xorkeys_{f}", "def xorkeys_{f}(o, s, t):\n    o.{f} = s ^ dict.fromkeys(t).keys()\n", ("O", "S", "t")),
+)
+
 BATCH_UPDATES: tuple[Form, ...] = (
     (
         "batch_{f}",
