@@ -56,6 +56,8 @@ class Repeats:
         elif took > LONG or waited > WAITS:
             self.long.append(item.nodeid)
         else:
+            gc.collect()
+            gc.freeze()  # what is there now need not be looked through after every run
             left = self._grown(item, TIMES)
             left = left if min(left) <= 0 else self._grown(item, DOUBTED)
             if item.nodeid not in self.failed:
@@ -85,11 +87,12 @@ class Repeats:
         if len(sys.modules) != self.modules:
             self.modules = len(sys.modules)
             self.caches = [
-                function
-                for function in gc.get_objects()
-                if isinstance(function, _lru_cache_wrapper)
-                and function.__module__.startswith("incoq")
-                and function.cache_parameters()["maxsize"] is not None
+                named
+                for module in list(sys.modules.values())
+                for named in vars(module).values()
+                if isinstance(named, _lru_cache_wrapper)
+                and named.__module__.startswith("incoq")
+                and named.cache_parameters()["maxsize"] is not None
             ]
         for function in self.caches:
             function.cache_clear()
