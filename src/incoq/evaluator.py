@@ -22,7 +22,7 @@ import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 
@@ -182,6 +182,18 @@ def _rows(value: Any, size: int) -> list[tuple[Any, ...]]:
     return [element for element in _source(value) if isinstance(element, tuple) and len(element) == size]
 
 
+def _once(value: Any) -> Any:
+    """`value` with each element once: `if x in l` asks whether a list holds it, not how often."""
+    if not isinstance(value, _BAGS):
+        return value
+    bag: Any = value
+    found: list[Any] = []
+    for element in bag:
+        if not any(_same(element, other) for other in found):
+            found.append(element)
+    return found
+
+
 def _container(value: Any) -> Any:
     """`value` as the right side of a membership test."""
     if isinstance(value, _BAGS):
@@ -218,7 +230,8 @@ def _alike(left: Any, right: Any) -> bool:
 
 
 def _keyed(left: Any, right: Any) -> bool:
-    """The same of two values that are joined, as keys of a dict are: lists and dicts by identity, too."""
+    """May two values that are joined, as keys of a dict are, be equal? Lists and dicts by identity, too; they
+    are not compared, since they may hold themselves."""
     if isinstance(left, _CHANGING) or isinstance(right, _CHANGING):
         return left is right or not (
             isinstance(left, (*_CHANGING, frozenset)) and isinstance(right, (*_CHANGING, frozenset))
@@ -230,7 +243,7 @@ def _keyed(left: Any, right: Any) -> bool:
 
 def _same(left: Any, right: Any) -> bool:
     """Equality of values that are joined, as keys of a dict are compared."""
-    return left is right or bool(left == right and _keyed(left, right))
+    return left is right or bool(_keyed(left, right) and left == right)
 
 
 def _count(bag: Iterable[Any]) -> int:
@@ -265,9 +278,9 @@ HELPERS: dict[str, Any] = {
     "Set": Set,
     "source": _source,
     "rows": _rows,
+    "once": _once,
     "container": _container,
     "alike": _alike,
-    "keyed": _keyed,
     "same": _same,
     "count": _count,
     "owned": _owned,
@@ -823,7 +836,7 @@ def _opened(compiler: _Compiler, clause: _Membership) -> tuple[_Membership, list
                 return _Parts(tuple(map(opened, parts)))
         return pattern
 
-    return _Membership(clause.node, opened(clause.pattern), clause.source, clause.needs), equalities
+    return replace(clause, pattern=opened(clause.pattern)), equalities
 
 
 _LOOPS = 16  # in one function: Python nests 20 blocks at most
@@ -879,7 +892,8 @@ class _Emitter:
         """Give the source of a clause a name, unless it has one; rows are filtered once, not in each loop."""
         if clause in self.held:
             return
-        arguments = [clause.source]
+        once = helper in ("source", "rows") and not clause.by_for
+        arguments = [self.compiler.call("once", clause.source) if once else clause.source]
         if helper == "rows" and isinstance(clause.pattern, _Parts):
             arguments.append(ast.Constant(len(clause.pattern.parts)))
             self.filtered.add(clause.pattern)
@@ -910,11 +924,9 @@ class _Emitter:
         return name
 
     def _joined(self, left: str, right: str) -> ast.expr:
-        """What the helper `same` says, without its call where identity or inequality settles it."""
+        """What the helper `same` says, without its call where identity settles it."""
         identical = _compare(_name(left), ast.Is(), _name(right))
-        equal = _compare(_name(left), ast.Eq(), _name(right))
-        alike = self.compiler.call("keyed", _name(left), _name(right))
-        return ast.BoolOp(ast.Or(), [identical, ast.BoolOp(ast.And(), [equal, alike])])
+        return ast.BoolOp(ast.Or(), [identical, self.compiler.call("same", _name(left), _name(right))])
 
     def _unpack(
         self, pattern: _Parts, name: str, matches: list[tuple[_Pattern, str]], node: ast.expr

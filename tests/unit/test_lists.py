@@ -9,6 +9,8 @@ from types import CodeType
 import pytest
 from both_ways import MODES, compile_in, load, outputs, same_both_ways, source
 
+import incoq
+
 WORLD = """
     import heapq
     import random
@@ -724,3 +726,124 @@ def main(show):
     first[1] = 2; ask(); x.rows.remove(second); ask(); x.rows = ((1, first), first); ask()
     x.row = (1, first); ask(); x.row = first; ask()
 """)
+
+
+def test_equal_elements_of_one_list_that_two_clauses_take_are_counted_by_both() -> None:
+    program = """
+    class O: pass
+    @query
+    def pairs(l): return sum(1 for x in l for y in l if x == y)
+    @query
+    def given(l, p): return sum(1 for x in l for y in l if x == p if y == p)
+    @query
+    def three(l): return len([1 for x in l for y in l for z in l if x == y if y == z])
+    @query
+    def taken_apart(l): return sum(1 for (x, y) in l for (z, w) in l if x == w if y == z)
+    @query
+    def shared(s): return sum(1 for a in s for b in s if a == b for x in a.l for y in b.l if x == y)
+    @query
+    def nested(s): return {(a.n, sum(1 for x in a.l for y in a.l if x == y)) for a in s}
+    def main(show):
+        a, b = O(), O()
+        a.n, a.l, b.n = 1, [(1, 1), (1, 2)], 2
+        b.l = a.l
+        s, l = Set([a, b]), a.l
+        def every():
+            show(pairs(l), given(l, (1, 1)), three(l), taken_apart(l), shared(s), nested(s), pairs((1, 1)))
+        every(); l.append((1, 1)); every(); l.append((2, 1)); every(); l *= 2; every(); b.l = [1, 1]; every()
+        del l[::2]; every(); b.l = (1, 1, 1); every(); l[1:] = [3, 3]; every(); l.clear(); every()
+    """
+    shown = same_both_ways(program)
+    assert shown[1][0] == ("int", "5")
+
+
+def test_an_if_that_binds_takes_what_a_list_holds_twice_once_uncompiled_too() -> None:
+    program = """
+    class O:
+        def __init__(self, n): self.n, self.l = n, []
+    @query
+    def total(s): return sum(y.n for x in s if y in x.l)
+    @query
+    def taken_apart(s): return sum(1 for x in s if (y, (z, y)) in x.l)
+    @query
+    def among(l): return sum(1 for x in l if (x, _) in l if y in l)
+    @query
+    def by(s): return {x: sum(1 for y in x.l if z in y.l) for x in s}
+    def main(show):
+        a, b = O(1), O(2)
+        s = Set([a, b])
+        def every():
+            show(total(s), taken_apart(s), among(a.l), sorted(by(s).values()))
+        every(); a.l += [a, b, b]; every(); b.l = a.l; every(); a.l.append((a, (b, a))); every()
+        a.l.append((a, (b, a))); every(); a.l.append((a, 1)); every(); a.l.remove(b); every()
+    """
+    shown = same_both_ways(program)
+    assert shown[1][0] == ("int", "3")
+
+
+def test_a_value_of_a_dict_that_is_looked_for_is_not_counted_for_every_key() -> None:
+    program = """
+    @query
+    def twice(m): return sum(1 for x in m.values() for x in m.values())
+    @query
+    def among(l, m): return sum(1 for x in l if x in {v for v in m.values()})
+    def main(show):
+        l, m = [1, 1, 2], {}
+        def every(): show(twice(m), among(l, m))
+        every(); m[1] = 1; every(); m[2] = 1; every(); m[3] = 2; every(); l.append(2); every(); del m[1]; every()
+    """
+    same_both_ways(program)
+    refused = "@query\ndef q(l, m): return sum(1 for x in l for x in m.values())"
+    with pytest.raises(incoq.CompileError, match=r"IQ209.*\n.*\n.*\n.*in a set"):
+        incoq.compile_source(source(refused))
+
+
+def test_a_list_that_holds_itself_is_looked_for_by_identity_uncompiled_too() -> None:
+    program = """
+    @query
+    def own(l): return sum(1 for x in l if x in x)
+    @query
+    def both(l, m): return sum(1 for x in l for x in m)
+    def main(show):
+        l, m, n = [], [], []
+        for k in (l, m):
+            k += [k, m, n, 1]
+        show(own(l), own(m), both(l, m), both(m, m))
+        n.append(l)
+        l.remove(m)
+        show(own(l), own(m), both(l, m), both(m, m))
+    """
+    same_both_ways(program)
+
+
+def test_a_list_is_looked_for_in_a_list_that_may_hold_equal_ones() -> None:
+    program = """
+    class O: pass
+    @query
+    def held(s): return {x.n for x in s if x.l in x.others}
+    @query
+    def count(s): return sum(1 for x in s for y in x.others)
+    def main(show):
+        a, b = O(), O()
+        a.n, a.l, a.others, b.n, b.l = 1, [1], [[1], 2], 2, [1]
+        b.others = a.others
+        s = Set([a, b])
+        def every(): show(held(s), count(s))
+        every(); a.others.append(a.l); every(); b.others = [[1], b.l]; every(); a.others.remove(a.l); every()
+        b.others.reverse(); every(); b.others[0:1] = []; every(); a.others[:] = b.others; every()
+    """
+    same_both_ways(program)
+
+
+def test_a_list_beside_a_dict_that_is_looked_into_is_a_parameter_in_any_mode() -> None:
+    program = """
+    class O:
+        def __init__(self, n): self.n = n
+    @query
+    def total(l, m): return sum(m[x.n].n for x in l)
+    def main(show):
+        l, m = [O(1), O(1)], {1: O(5)}
+        show(total(l, m)); l.append(l[0]); show(total(l, m)); m[1].n = 7; show(total(l, m))
+        del m[1]; show(total(l, m))
+    """
+    same_both_ways(program)

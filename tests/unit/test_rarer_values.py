@@ -857,3 +857,26 @@ def test_a_list_made_of_a_text_is_measured_sliced_and_searched() -> None:
         show(lines(s)); text(b, None); text(a, 7); text(b, "b a"); s.discard(a); every()
     """
     same_both_ways(program, ("filtered", "incremental", "tags"))
+
+
+def test_what_has_no_parts_is_skipped_though_its_class_has_operators() -> None:
+    program = """
+    class O:
+        def __init__(self, n): self.n = n
+        def __repr__(self): return f"O({self.n})"
+    @query
+    def parts(m): return {(k, a) for (k, (a, a)) in m.items()}
+    @query
+    def first(s): return {x.n[0] for x in s}
+    @query
+    def second(s): return {x.n[1] for x in s if len(x.n) == 2}
+    def main(show):
+        a = O(3)
+        m, s = {1: (2, 2), 2: a}, Set([a])
+        def every(): show(parts(m), first(s), second(s))
+        every()
+        for value in (O(1), (3, 3), (O(1), 4), ([1], 5), "ab", (6, [1]), None, O):
+            m[2] = a.n = value
+            every()
+    """
+    same_both_ways(program)

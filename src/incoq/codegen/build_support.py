@@ -106,7 +106,8 @@ def build_support(
     }
     weak = any(q.keep.policy == "weak" for q in plan.queries)
     unmarked = all(query.usual for query in plan.queries)
-    base = prelude_of("prelude.py") if unmarked else prelude_of_marked("prelude.py")
+    some_unmarked = any(query.usual for query in plan.queries)
+    base = prelude_of("prelude.py") if unmarked else prelude_of_marked("prelude.py", some_unmarked)
     prelude = (*base, *needed_classes(used), *(prelude_of("weak.py") if weak else ()))
     prelude += prelude_of("batches.py") if batches else ()
     names = {n: supply.fresh(n) for n in defined(prelude)}

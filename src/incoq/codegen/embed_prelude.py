@@ -36,16 +36,21 @@ def prelude_of(filename: str) -> tuple[ast.stmt, ...]:
 
 
 @cache
-def prelude_of_marked(filename: str) -> tuple[ast.stmt, ...]:
-    """The same for a program with marked queries, which have no use for what stands under `UNMARKED`."""
-    return tuple(_Marked().visit(clone(s)) for s in prelude_of(filename))
+def prelude_of_marked(filename: str, some_unmarked: bool) -> tuple[ast.stmt, ...]:
+    """The same for a program with marked queries, which have no use for what stands under `UNMARKED`, nor
+    under `SOME_UNMARKED`, if there are no others."""
+    needless = {"UNMARKED"} if some_unmarked else {"UNMARKED", "SOME_UNMARKED"}
+    return tuple(_Without(needless).visit(clone(s)) for s in prelude_of(filename))
 
 
-class _Marked(ast.NodeTransformer):
+class _Without(ast.NodeTransformer):
+    def __init__(self, needless: set[str]) -> None:
+        self.needless = needless
+
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
         needed = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-        return node.orelse if any(isinstance(n, ast.Name) and n.id == "UNMARKED" for n in needed) else node
+        return node.orelse if any(isinstance(n, ast.Name) and n.id in self.needless for n in needed) else node
 
 
 def _is_for_types(node: ast.stmt) -> bool:

@@ -836,8 +836,10 @@ def item(m: Any, k: Any) -> Any:
     if isinstance(m, (dict, list)):
         entries(m)
         raise TypeError(f"cannot look into {m.__class__.__name__}")
-    if isinstance(m, set) and not hasattr(m.__class__, "__getitem__"):
-        raise TypeError(f"{m.__class__.__name__} has no entries")  # whatever it holds
+    if not (hasattr(m.__class__, "__getitem__") or isinstance(m, type)):
+        raise TypeError(f"{m.__class__.__name__} has no entries")  # whatever it holds, or computes
+    if m.__class__.__getitem__ is tuple.__getitem__:
+        return m[k]  # whatever its parts hold
     return plain(m)[k]
 
 
@@ -966,6 +968,7 @@ def exact(v: Any) -> Any:
 
 
 UNMARKED: list[bool] = []  # not empty where no query is marked: then elements count as they are to Python
+SOME_UNMARKED = True  # what stands under it is left out where all queries are marked
 
 
 def unlike(x: Any, y: Any) -> bool:
@@ -1029,8 +1032,8 @@ def holds(s: Any, x: Any) -> bool:
     if isinstance(s, tuple):
         return any(same(x, y) for y in s)
     if isinstance(s, List):
-        if isinstance(x, list) and not any(x is y for y in s):
-            plain(x)  # lists are equal by their content, which may change
+        if SOME_UNMARKED and isinstance(x, list) and not any(x is y for y in s):
+            plain(x)  # to Python lists are equal by their content, which may change
         return keyable(x) and x in s._bag_()
     if s.__class__ in SOURCES or isinstance(s, (str, bytes)) or is_source(s):
         if isinstance(x, (list, dict, tuple)) and s.__class__ is not range:
@@ -1210,7 +1213,9 @@ def has_fields(v: Any) -> bool:
 
 def sized(v: Any) -> Any:
     """What `len` is asked of; an object that counts something else is refused."""
-    return v if v.__class__ in SOURCES or isinstance(v, (Set, Dict, List)) else plain(v)
+    if v.__class__ in SOURCES or isinstance(v, (Set, Dict, List)):
+        return v
+    return v if getattr(v.__class__, "__len__", None) in (None, tuple.__len__) else plain(v)
 
 
 CALLED = {int, float, str, bytes, bool, complex}

@@ -72,19 +72,23 @@ class _Flattener:
     watched: dict[tuple[str, str], str] = field(default_factory=dict)
     tests: list[ast.expr] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    repeating: list[Membership] = field(default_factory=list)
+    counts_repeats: bool = False
+    repeating: list[Membership] = field(default_factory=list)  # clauses that take an element several times
 
     def flatten(self) -> RelationalQuery:
         query = self.query
-        if query.aggregate is not None and query.aggregate.counts_repeats:
+        self.counts_repeats = query.aggregate is not None and query.aggregate.counts_repeats
+        if self.counts_repeats:
             self.repeating = _binding(query)
         self.used = {*query.all_params, *query.variables, *_read_names(query)}
         demand = Clause(Relation(Kind.DEMAND, f"demand_{query.name}"), query.demand)
         conditions = [c.expr.node for c in query.clauses if isinstance(c, Condition)]
         equalities = [c for c in conditions if self._is_join(c)]
+        asked: list[Membership] = []
         for clause in query.clauses:
-            if isinstance(clause, Membership):
+            if isinstance(clause, Membership) and (clause not in asked or _has_wildcard(clause.pattern)):
                 self._membership(clause)
+                asked.append(clause)
         for condition in conditions:
             self._strict(condition)
         self._strict(query.result.node)
@@ -110,6 +114,10 @@ class _Flattener:
                 relation = Relation(Kind.ANSWER, str(called))
                 self.clauses.setdefault(Clause(relation, (*given, *columns), shown, arity=len(given)))
             case ast.Call(func=ast.Attribute(value=mapping, attr=part)):
+                if part == "values" and self.counts_repeats and clause not in self.repeating:
+                    message = f"`{clause}` looks for what is bound elsewhere, and would count it"
+                    way = "look for it in a set, `if x in {v for v in m.values()}`"
+                    raise CompileError("IQ209", message, self.query.position, way)
                 self._part_of_mapping(self._selector(mapping), part, pattern)
             case source:
                 member = Clause(MEMBER, (self._selector(source), *columns), shown)
@@ -389,8 +397,10 @@ class _Flattener:
         )
 
     def _join_equalities(self, equalities: list[ast.expr]) -> dict[str, str]:
-        """Equal variables become one; `v == v` stays, since NaN is not equal to itself."""
+        """Equal variables become one; `v == v` stays, since NaN is not equal to itself. Where that would make
+        one of two clauses that count what lists hold (`for x in l for y in l`), the equality stays a test."""
         leader: dict[str, str] = {}
+        counting = [clause.args for clause in self.clauses if clause.relation == COUNT]
 
         def find(variable: str) -> str:
             while variable in leader:
@@ -408,7 +418,12 @@ class _Flattener:
                 if keep in self.query.all_params and drop in self.query.all_params:
                     self._test(ast.Compare(name(left), [ast.Eq()], [name(right)]))
                     continue
+                apart = len({tuple(map(find, args)) for args in counting})
                 leader[drop] = keep
+                if len({tuple(map(find, args)) for args in counting}) < apart:
+                    del leader[drop]
+                    self._test(ast.Compare(name(left), [ast.Eq()], [name(right)]))
+                    continue
             kept = find(left)
             self._test(ast.Compare(name(kept), [ast.Eq()], [name(kept)]))
         return {v: find(v) for v in leader}
