@@ -95,6 +95,12 @@ def rewrite_module(
         changers=support.changers,
         is_key=support.names["is_key"],
         alone=support.names["ALONE"],
+        past={
+            "__setattr__": support.past.set, "__delattr__": support.past.delete,
+        },
+        making={
+            "__setattr__": support.past.make, "__delattr__": support.past.unmake,
+        },
     )  # fmt: skip
     try:
         in_place = InPlace()

@@ -1618,6 +1618,34 @@ def drop_field(o: Any, field: str) -> None:
         stores[1](o, field)
 
 
+PAST: list[Any] = []  # objects of which a field is set or deleted past what their classes do then
+
+
+def store_past(o: Any, field: str, value: Any) -> None:
+    """`o.field = value`, or `object.__setattr__(o, field, value)`, unmaintained."""
+    if PAST and PAST[-1] is o:
+        object.__setattr__(o, field, value)
+    else:
+        store_field(o, field, value)
+
+
+def store_again(o: Any, field: str, value: Any) -> None:
+    """The same with the value that the field has, of an object that what is maintained knows: it raises what
+    changing the field would raise. An object that equals others by its fields is lost by that."""
+    if PAST and PAST[-1] is o and o.__class__.__hash__ is not object.__hash__:
+        cls = o.__class__.__name__
+        raise IncoqRuntimeError("IQ205", f"`{field}` of a {cls} changes, by which it is compared")
+    store_past(o, field, value)
+
+
+def drop_past(o: Any, field: str) -> None:
+    """`del o.field`, or `object.__delattr__(o, field)`, unmaintained."""
+    if PAST and PAST[-1] is o:
+        object.__delattr__(o, field)
+    else:
+        drop_field(o, field)
+
+
 def on_class(field: str) -> IncoqRuntimeError:
     """The error for a class attribute that is assigned on the class and that queries read of its objects."""
     return IncoqRuntimeError("IQ222", f"`{field}` is assigned on a class; assign it on the objects")

@@ -302,10 +302,9 @@ def _changed_later(program: Program) -> set[str] | None:
             inner
             for node in ast.walk(module.tree)
             if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__") and node.args.args
-            for inner in ast.walk(node)
-            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name)
-            and inner.value.id == node.args.args[0].arg
-        }  # fmt: skip
+            for inner in _at_once(node)
+            if isinstance(inner, ast.Attribute | ast.Call) and _receiver(inner) == node.args.args[0].arg
+        }
         for node in ast.walk(module.tree):
             match node:
                 case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if node not in making:
@@ -316,7 +315,41 @@ def _changed_later(program: Program) -> set[str] | None:
                     found.add(attr)
                 case ast.Call(func=ast.Name(id="setattr" | "delattr")):
                     return None
+                case ast.Call(func=func, args=[_, name, *_]) if _is_past(func) and node not in making:
+                    if not isinstance(name, ast.Constant):
+                        return None
+                    found.add(str(name.value))
     return found
+
+
+def _at_once(constructor: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a constructor, but for functions in it, which may be called later."""
+    pending: list[ast.AST] = [*constructor.body]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            pending += ast.iter_child_nodes(node)
+
+
+def _receiver(node: ast.Attribute | ast.Call) -> str | None:
+    """The name of the object of which `o.f` or `object.__setattr__(o, "f", x)` sets a field."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=receiver)):
+            return receiver
+        case ast.Call(func=func, args=[ast.Name(id=receiver), *_]) if _is_past(func):
+            return receiver
+    return None
+
+
+def _is_past(func: ast.expr) -> bool:
+    """`object.__setattr__`, called for an object of any class."""
+    return (
+        isinstance(func, ast.Attribute)
+        and func.attr in ("__setattr__", "__delattr__")
+        and isinstance(func.value, ast.Name)
+        and func.value.id == "object"
+    )
 
 
 def _check_class_assignments(module: Module, fields: set[str]) -> Iterator[Fault]:
