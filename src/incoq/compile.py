@@ -275,7 +275,7 @@ def _plan(
     plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders, no_joins)
     plan = replace(
         plan,
-        class_fields=frozenset(class_fields(program) & set(plan.fields())),
+        class_fields=frozenset(class_fields(program, plan.fields())),
         computed_fields=frozenset(field for field, _, _ in computed_fields(program, plan.fields())),
         part_fields=frozenset(part_fields(program, plan.fields())),
     )

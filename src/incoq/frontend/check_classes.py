@@ -16,18 +16,21 @@ from incoq.frontend.class_bodies import (
     PLAIN_BASES,
     assigned_fields,
     assigns_hash,
+    bound_otherwise,
     class_attributes,
     class_values,
     dataclass,
     fields_of_self,
     last_name,
     leaves_out,
+    looks_at_its_names,
     methods,
     option,
     related,
     statements,
     value_base,
 )
+from incoq.frontend.find_class_values import classes_are_values
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module, Program
 from incoq.ir.invariants import Plan, Store
@@ -75,9 +78,11 @@ def defines_equality(program: Program) -> bool:
     return any(not methods(node).keys().isdisjoint(_EQUALITY) for _, node in program.classes())
 
 
-def class_fields(program: Program) -> set[str]:
-    """Fields for which a class has a value, so that assigning it on the class changes its objects."""
-    return {f for _, node in program.classes() for f in class_values(node)}
+def class_fields(program: Program, fields: Collection[str]) -> set[str]:
+    """Those fields which a class has, or may get, a value for, so that assigning it changes its objects."""
+    if classes_are_values(program):
+        return set(fields)
+    return {f for _, node in program.classes() for f in class_values(node)} & set(fields)
 
 
 def part_fields(program: Program, fields: Collection[str]) -> set[str]:
@@ -169,7 +174,8 @@ def doubtful_classes(program: Program, fields: Collection[str]) -> dict[ast.Clas
     for module, node in program.classes():
         bases = all(last_name(base) in known for base in node.bases) and not node.keywords
         decorated = len(node.decorator_list) > (dataclass(module, node) is not None)
-        doubtful = set(fields) if decorated or not bases else _computed(node) & set(fields)
+        unknown = decorated or not bases or looks_at_its_names(node)
+        doubtful = set(fields) if unknown else _computed(node) & set(fields)
         if doubtful:
             found[node] = tuple(sorted(doubtful))
     return found
@@ -195,7 +201,7 @@ def _computed(node: ast.ClassDef) -> set[str]:
                 found |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
             case ast.Assign(targets=targets):
                 found |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return found
+    return found | bound_otherwise(node)
 
 
 def unconstrained(sites: Sequence[QuerySite]) -> list[Notice]:
