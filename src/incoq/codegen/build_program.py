@@ -95,6 +95,7 @@ def rewrite_module(
         changers=support.changers,
         is_key=support.names["is_key"],
         alone=support.names["ALONE"],
+        shown_class=support.names["shown_class"],
         past={
             "__setattr__": support.past.set, "__delattr__": support.past.delete,
         },

@@ -230,7 +230,7 @@ def _split_classes(
     for fixed, own in renderer.own_classes.items():
         base = plain if fixed in renderer.plain_sets else maintained
         switched += _own_class(fixed, own, base, renderer)
-    at = 1 + next(
+    at = 2 + next(  # after the class, and what it is called in messages
         i for i, s in enumerate(body) if isinstance(s, ast.ClassDef) and s.name == names["PlainSet"]
     )
     return maintained, [*body[:at], *switched, *body[at:]]

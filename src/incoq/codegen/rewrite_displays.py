@@ -72,6 +72,7 @@ class UpdateNames:
     changers: Mapping[str, str] = field(default_factory=dict)  # setters of objects that are known to matter
     is_key: str = "is_key"  # tells whether tags can be asked for an object
     alone: str = "ALONE"  # the classes whose objects equal no other
+    shown_class: str | None = None  # gives what a class of containers is to a comparison
     past: Mapping[str, str] = field(default_factory=dict)  # method of `object` -> what stands for it
     making: Mapping[str, str] = field(default_factory=dict)  # and where an object is being made
 
@@ -260,8 +261,13 @@ class _Chooser:
                 for operator, operand in zip(node.ops, node.comparators, strict=True):
                     if isinstance(operator, ast.In | ast.NotIn):
                         self.leave_unobserved(operand)
-                for operand in (node.left, *node.comparators):
+                operands = (node.left, *node.comparators)
+                for operand in operands:
                     self._leave_classes(operand)
+                if (shown_class := self.names.shown_class) is not None:
+                    for operand in filter(_asks_for_class, operands):
+                        if any(_names_container(o) for o in operands if o is not operand):
+                            self.choices[operand] = Wrap(shown_class)
             case ast.For(iter=source) | ast.AsyncFor(iter=source) | ast.comprehension(iter=source):
                 self.leave_unobserved(source)
             case ast.Starred(value=value, ctx=ast.Load()) | ast.keyword(arg=None, value=value):
@@ -453,6 +459,26 @@ def _kind_of_display(node: ast.AST) -> str:
         case ast.Dict() | ast.DictComp():
             return "dict"
     return ""
+
+
+def _asks_for_class(node: ast.expr) -> bool:
+    """`type(x)`, and `x.__class__`, but of `self` and constants."""
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[asked], keywords=[]):
+            return not isinstance(asked, ast.Constant) and ast.unparse(asked) != "self"
+        case ast.Attribute(value=asked, attr="__class__"):
+            return ast.unparse(asked) != "self"
+    return False
+
+
+def _names_container(node: ast.expr) -> bool:
+    """What a class is compared with: a builtin container, one of several classes, or the class of a value."""
+    match node:
+        case ast.Name(id=name):
+            return name in ("set", "dict", "list")
+        case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+            return any(map(_names_container, elements))
+    return _asks_for_class(node)
 
 
 def _reads_at_once(node: ast.expr) -> bool:
