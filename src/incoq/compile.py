@@ -19,6 +19,7 @@ from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import bindings_by_syntax, find_private
 from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.find_unreached import find_unreached
+from incoq.codegen.rewrite_displays import sets_past_classes
 from incoq.codegen.shadowed_names import shadowed
 from incoq.codegen.switch_classes import may_switch_classes
 from incoq.errors import CompileError, Notice
@@ -207,8 +208,9 @@ def _compile(
     batches = any(module.uses_batches() for module in program.modules)
     lists, dicts = "list" in tracked, makes_dicts(trees, private)
     support = build_support(
-        plan, supply, lists, lists or dicts, switches, may_reenter(program), batches, plain
-    )
+        plan, supply, lists, lists or dicts, switches, may_reenter(program), batches, plain,
+        sets_past_classes(trees, plan.fields()),
+    )  # fmt: skip
     doubtful = {} if alone else doubtful_classes(program, plan.fields())
     followed = followed_classes(program, plan.fields()) if support.follow else ()
     bound = bound_companions(trees)
@@ -273,7 +275,7 @@ def _plan(
     plan = define_invariants(queries, mode, strategy, supply, without, adds, fixed, orders, no_joins)
     plan = replace(
         plan,
-        class_fields=frozenset(class_fields(program) & set(plan.fields())),
+        class_fields=frozenset(class_fields(program, plan.fields())),
         computed_fields=frozenset(field for field, _, _ in computed_fields(program, plan.fields())),
         part_fields=frozenset(part_fields(program, plan.fields())),
     )

@@ -599,3 +599,83 @@ def main(show):
     except TypeError as error:
         show(str(error))
 """)
+
+
+def test_the_class_of_a_container_is_compared_and_named_as_in_python() -> None:
+    program = """
+@query
+def q(x): return {e for e in x}
+@query
+def entries(m): return {k for k, v in m.items() if v}
+class Own(dict): pass
+class OwnSet(set): pass
+def handle(x): return {"dict": 1, "list": 2, "set": 3}.get(type(x).__name__)
+def main(show):
+    d, l, s, g = {1: 2}, [1], {1}, Set([1])
+    show(entries(d), q(l), q(s), q(g))
+    show(type(d) is dict, type(l) == list, type(s) is set, type(g) is set, type(g) is Set)
+    show(d.__class__ is dict, l.__class__ in (list, tuple), type(s) not in {set, frozenset})
+    show(type(d) is type({}))
+    show(type(Own()) is dict, type(OwnSet()) is set, type(Own()).__name__, repr(OwnSet([1])))
+    show([type(x) is not list for x in (d, l, s, g, 5)], [handle(x) for x in (d, l, s, g)])
+    for f in (lambda: s + 1, lambda: d + 1, lambda: d.nothing, lambda: s < 1):
+        try:
+            f()
+        except Exception as error:
+            show(type(error).__name__, str(error))
+    show(repr(s), str(set()), repr([s]), f"{s}")
+"""
+    same_both_ways(program)
+
+
+def test_a_maintained_plain_set_shows_as_one_where_nothing_asks_for_classes() -> None:
+    program = """
+@query
+def q(x): return {e for e in x}
+def main(show):
+    s = {1}
+    show(q(s), repr(s), str([s]))
+    s |= {2}
+    s -= {1}
+    show(q(s), repr(s), str([s]), repr(s - {2}))
+    try:
+        s + 1
+    except TypeError as error:
+        show(str(error))
+"""
+    same_both_ways(program)
+
+
+def test_an_operand_that_knows_what_to_do_with_a_list_is_asked_as_python_asks_it() -> None:
+    program = """
+@query
+def q(x): return {e for e in x}
+class R:
+    def __init__(self, known): self.known = known
+    def __radd__(self, other): return ("radd", other) if self.known else NotImplemented
+    def __rmul__(self, other): return ("rmul", other) if self.known else NotImplemented
+    def __index__(self): return 2
+    def __iter__(self): return iter("ab")
+def plus(x, y):
+    x += y
+    return x
+def times(x, y):
+    x *= y
+    return x
+def main(show):
+    l = [1]
+    show(q(l))
+    for f in (
+        lambda: l + R(True), lambda: l * R(True), lambda: l + R(False), lambda: l * R(False),
+        lambda: plus(l, R(True)), lambda: times(l, R(True)),
+        lambda: plus(l, R(False)), lambda: times(l, R(False)),
+        lambda: l + 1, lambda: l * "x", lambda: "x" * l, lambda: 2.0 * l, lambda: l * l, lambda: l + (1,),
+        lambda: 2 * l, lambda: l + [5], lambda: plus(l, (8,)), lambda: times(l, 1.5), lambda: plus(l, 3),
+    ):
+        try:
+            show(f())
+        except TypeError as error:
+            show(str(error))
+        show(q(l), l)
+"""
+    same_both_ways(program)

@@ -606,6 +606,274 @@ def main(show):
     same(program, ("filtered",))
 
 
+CONSTRUCTED = {
+    "a_frozen_object_that_is_in_a_set_already": """
+from dataclasses import dataclass
+@dataclass(frozen=True, eq=False)
+class D:
+    v: int
+    def __post_init__(self):
+        S.add(self)
+        SHOW[0](q(S))
+        object.__setattr__(self, "v", self.v + 5)
+def act(show): D(1)
+""",
+    "another_object": """
+class D:
+    def __init__(self, other): object.__setattr__(other, "v", 5)
+def act(show):
+    o = O(v=1)
+    S.add(o)
+    show(q(S))
+    D(o)
+""",
+    "a_function_that_a_constructor_makes": """
+class D:
+    def __init__(self):
+        self.v = 1
+        self.put = lambda v: object.__setattr__(self, "v", v)
+def act(show):
+    d = D()
+    S.add(d)
+    show(q(S))
+    d.put(7)
+""",
+    "the_one_object_of_a_class": """
+class D:
+    one = None
+    def __new__(cls, v):
+        if cls.one is None: cls.one = object.__new__(cls)
+        object.__setattr__(cls.one, "v", v)
+        return cls.one
+def act(show):
+    S.add(D(1))
+    show(q(S))
+    D(4)
+""",
+    "a_second_state": """
+class D:
+    def __init__(self): self.v = 1
+    def __setstate__(self, v): object.__setattr__(self, "v", v)
+def act(show):
+    d = D()
+    S.add(d)
+    show(q(S))
+    d.__setstate__(4)
+""",
+    "a_frozen_object_that_is_made": """
+from dataclasses import dataclass
+@dataclass(frozen=True, eq=False)
+class D:
+    v: int
+    def up(self): object.__setattr__(self, "v", self.v + 5)
+def act(show):
+    d = D(1)
+    S.add(d)
+    d.up()
+    show(q(S))
+    d.up()
+    show(q(S))
+    try: d.v = 3
+    except Exception as error: show(type(error).__name__, str(error))
+    for name in ("v", "w"): object.__setattr__(d, name, 30)
+    show(q(S))
+    object.__delattr__(d, "v")
+    try: object.__setattr__(D, "v", 3)
+    except TypeError: show("a class is no object of its own")
+""",
+    "a_frozen_object_in_a_batch": """
+from dataclasses import dataclass
+from incoq import batch
+@dataclass(frozen=True, eq=False)
+class D:
+    v: int
+    def up(self): object.__setattr__(self, "v", self.v + 5)
+def act(show):
+    d, o = D(1), O(v=2)
+    S.update([d, o])
+    show(q(S))
+    with batch():
+        d.up()
+        o.v = 9
+        d.up()
+        S.discard(o)
+""",
+}
+
+
+@pytest.mark.parametrize("acts", CONSTRUCTED.values(), ids=CONSTRUCTED)
+def test_what_is_set_past_the_class_of_an_object_is_maintained(acts: str) -> None:
+    program = f"""
+{acts}
+S, SHOW = Set(), []
+@query
+def q(s): return {{x.v for x in s}}
+def main(show):
+    SHOW.append(show)
+    act(show)
+    show(q(S))
+"""
+    same(program)
+
+
+def test_a_frozen_object_under_construction_may_equal_another_one() -> None:
+    program = """
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class D:
+    v: int
+    w: int = 0
+    def __post_init__(self):
+        if self.v:
+            object.__setattr__(self, "w", self.v)
+            object.__setattr__(self, "v", 0)
+            object.__setattr__(self, "w", self.w + 1)
+@query
+def q(s): return {x.w for x in s}
+def main(show):
+    s = Set([D(0), D(0, 1)])
+    show(q(s))
+    d = D(1)
+    show(q(s))
+    s.add(d)
+    show(q(s))
+    s.discard(D(1))
+    show(q(s))
+"""
+    same(program)
+
+
+def test_a_known_object_is_not_given_another_hash_past_its_class() -> None:
+    program = """
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class D:
+    v: int
+    def up(self): object.__setattr__(self, "v", self.v + 5)
+@query
+def q(s): return {x.v for x in s}
+def main(show):
+    d = D(1)
+    s = Set([d])
+    show(q(s))
+    d.up()
+    show(q(s))
+"""
+    stops(program, "IQ205", after=1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    ["object.__setattr__(d, 'v', 1)", "object.__setattr__(d, name, 1)", "d.put(1)"],
+)
+def test_what_a_hash_reads_is_not_changed_later(changes: str) -> None:
+    program = f"""
+class D:
+    def __init__(self, v):
+        self.v = v
+        {"def put(v): self.v = v" if "put" in changes else "def put(v): pass"}
+        self.put = put
+    def __hash__(self): return hash(self.v)
+@query
+def q(s): return {{x.v for x in s}}
+def main(show):
+    d, name = D(5), "v"
+    s = Set([d])
+    show(q(s))
+    {changes}
+    show(q(s))
+"""
+    refused(program, "IQ205", header=HEADER)
+
+
+@pytest.mark.parametrize(
+    ("change", "extra"),
+    [
+        ("put(A, 2)", ""),
+        ("put(type(s.pop()), 2)", ""),
+        ("[put(c, 2) for c in A.__subclasses__()]", ""),
+        ("put(s.pop().__class__, 2)", ""),
+        ("put(KINDS['b'], 2)", "KINDS = {'a': A, 'b': B}"),
+        ("put(named('B'), 2)", "def named(name): return globals()[name]"),
+        ("class C(Hooked): pass", "class Hooked:\n    def __init_subclass__(made): put(made, 2)"),
+        ("class C(metaclass=Meta): pass", "class Meta(type):\n    def __init__(made, *a): put(made, 2)"),
+    ],
+)
+def test_a_class_is_not_given_a_field_through_a_variable(change: str, extra: str) -> None:
+    program = f"""
+class A: pass
+class B(A): pass
+def put(kind, v): kind.v = v
+def put_by_name(kind, v): setattr(kind, "v", v)
+{extra}
+@query
+def q(s): return {{x.v for x in s}}
+def main(show):
+    b = B()
+    s = Set([b, O(v=1)])
+    show(q(s))
+    s.clear()
+    s.add(b)
+    {change}
+    show(q(s))
+"""
+    stops(program, "IQ222", after=1)
+    stops(
+        program.replace("put(", "put_by_name(").replace("def put_by_name(", "def put(", 1), "IQ222", after=1
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for v in [property(lambda self: self.u)]: pass",
+        "(v := property(lambda self: self.u))",
+        "locals()['v'] = property(lambda self: self.u)",
+        "vars().update(v=property(lambda self: self.u))",
+        "match property(lambda self: self.u):\n        case v: pass",
+        "with nullcontext(property(lambda self: self.u)) as v: pass",
+        "v = None; v = property(lambda self: self.u) if v is None else v",
+    ],
+)
+def test_a_property_is_seen_however_the_body_of_a_class_binds_it(body: str) -> None:
+    program = f"""
+from contextlib import nullcontext
+class A:
+    def __init__(self): self.u = 1
+    {body}
+@query
+def q(s): return {{x.v for x in s}}
+def main(show):
+    a = A()
+    s = Set([a])
+    show(q(s))
+    a.u = 2
+    show(q(s))
+"""
+    stops(program, "IQ206")
+
+
+def test_a_class_gets_values_by_other_statements_than_assignments() -> None:
+    program = """
+class A:
+    for v in (1, 2): pass
+    many = [v for v in range(3)]
+def put(o, v): o.v = v
+@query
+def q(s): return {x.v for x in s}
+def main(show):
+    a = A()
+    s = Set([a])
+    show(q(s))
+    put(a, 5)
+    show(q(s))
+    del a.v
+    show(q(s))
+"""
+    same(program)
+    stops(program.replace("del a.v", "put(A, 7)"), "IQ222", after=2)
+
+
 # Copies of objects. A module's own statements run while it can be found by name, which pickle needs.
 
 COPIES = {

@@ -96,7 +96,8 @@ def exported_names(support: SupportCode) -> set[str]:
     deciding = {tag for tags in support.guards.values() for tag in tags}
     for entry in (*support.entries.values(), *support.set_entries.values()):
         deciding |= entry.structures()
-    by_name = {support.setattr_, support.delattr_, support.follow}
+    past = (support.past.set, support.past.delete, support.past.make, support.past.unmake)
+    by_name = {support.setattr_, support.delattr_, support.follow, *past}
     return names | deciding | {*support.fixed.values(), *support.shown} | by_name
 
 

@@ -96,6 +96,13 @@ def rewrite_module(
         changers=support.changers,
         is_key=support.names["is_key"],
         alone=support.names["ALONE"],
+        shown_class=support.names["shown_class"],
+        past={
+            "__setattr__": support.past.set, "__delattr__": support.past.delete,
+        },
+        making={
+            "__setattr__": support.past.make, "__delattr__": support.past.unmake,
+        },
     )  # fmt: skip
     try:
         in_place = InPlace()

@@ -32,6 +32,17 @@ from incoq.names import NameSupply
 
 
 @dataclass(frozen=True)
+class PastNames:
+    """The functions that stand for `object.__setattr__` and `object.__delattr__`, and for those of an object
+    that is being made."""
+
+    set: str
+    delete: str
+    make: str
+    unmake: str
+
+
+@dataclass(frozen=True)
 class SupportCode:
     """The generated text and the names that the rewritten program calls."""
 
@@ -41,6 +52,7 @@ class SupportCode:
     changers: dict[str, str]  # field -> its setter for objects that one of `guards` holds
     setattr_: str
     delattr_: str
+    past: PastNames
     names: dict[str, str]  # prelude name -> name in the program
     ask: dict[str, str]  # query -> function(params) giving the kept answer
     view: dict[str, str]
@@ -97,6 +109,7 @@ def build_support(
     reenters: bool = False,
     batches: bool = False,
     plain_sets: Collection[str] = (),
+    passes: bool = False,
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {
@@ -114,7 +127,7 @@ def build_support(
     support = Support(names, plan.computed_fields, unmarked)
     renderer = EventRenderer(
         plan, support, supply, tracks_lists=tracks_lists, unhashables=unhashables, switches=switch_classes,
-        reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets,
+        reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets, passes=passes,
     )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:
@@ -129,7 +142,7 @@ def build_support(
     weakly = supply.fresh("weakly") if weak else ""
     asking = Asking(plan, support, supply, renderer, weakly)
     asking.build()
-    setattr_, delattr_, follow, by_name = _attribute_helpers(renderer, supply)
+    setattr_, delattr_, past, follow, by_name = _attribute_helpers(renderer, supply)
     renderer.functions += renderer.forgetting(asking.kept)
     written = {s.name for s in renderer.functions if isinstance(s, ast.FunctionDef)}
     body = [renamed(s, names) for s in prelude]
@@ -166,7 +179,7 @@ def build_support(
         statements += _releasing(plan, renderer, asking, maintained, weakly)
     return SupportCode(
         print_statements(statements, set(prelude)), renderer.setters, renderer.deleters,
-        renderer.changers, setattr_, delattr_, names, asking.ask, asking.view, asking.demand,
+        renderer.changers, setattr_, delattr_, past, names, asking.ask, asking.view, asking.demand,
         asking.release, asking.demanded, renderer.adopted, asking.usual, renderer.guards,
         renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
@@ -218,7 +231,7 @@ def _split_classes(
     for fixed, own in renderer.own_classes.items():
         base = plain if fixed in renderer.plain_sets else maintained
         switched += _own_class(fixed, own, base, renderer)
-    at = 1 + next(
+    at = 2 + next(  # after the class, and what it is called in messages
         i for i, s in enumerate(body) if isinstance(s, ast.ClassDef) and s.name == names["PlainSet"]
     )
     return maintained, [*body[:at], *switched, *body[at:]]
@@ -313,7 +326,9 @@ def _documented(text: str) -> ast.stmt:
     return ast.Expr(ast.Constant(text))
 
 
-def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str, str, str, list[ast.stmt]]:
+def _attribute_helpers(
+    renderer: EventRenderer, supply: NameSupply
+) -> tuple[str, str, PastNames, str, list[ast.stmt]]:
     """`setattr` and `delattr` for names that only the run shows, and for code outside the program."""
     setters, deleters = supply.fresh("SETTERS"), supply.fresh("DELETERS")
     set_any, delete_any = supply.fresh("set_attribute"), supply.fresh("delete_attribute")
@@ -341,6 +356,8 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
             DELETERS=deleters,
         )  # fmt: skip
     code[0].after_definition = True  # type: ignore[attr-defined]
+    past, going_past = _past_helpers(renderer, supply, set_any, delete_any, setters, deleters)
+    code += going_past
     if renderer.support.unmarked:
         code += quote("UNMARKED.append(True)", UNMARKED=renderer.support.UNMARKED)
     follow = supply.fresh("follow") if renderer.follows and renderer.setters else ""
@@ -353,7 +370,61 @@ def _attribute_helpers(renderer: EventRenderer, supply: NameSupply) -> tuple[str
             INDEXED=ast.Constant(renderer.plan.mode == "incremental"),
             FOLLOW=follow, FIELDS=renderer.support.follow_fields, SETTERS=setters, DELETERS=deleters,
         )  # fmt: skip
-    return set_any, delete_any, follow, code
+    return set_any, delete_any, past, follow, code
+
+
+def _past_helpers(
+    renderer: EventRenderer, supply: NameSupply, set_any: str, delete_any: str, setters: str, deleters: str
+) -> tuple[PastNames, list[ast.stmt]]:
+    """`object.__setattr__` and `object.__delattr__`, maintained: they go past what the class of the object
+    does, and a frozen one refuses every change."""
+    if not renderer.passes:
+        return PastNames(set_any, delete_any, set_any, delete_any), []
+    names = PastNames(*map(supply.fresh, ("set_past", "delete_past", "make_past", "unmake_past")))
+    begin = renderer.settling_batch()
+    end: list[ast.stmt] = []
+    if renderer.batch is not None:  # what waits is given its first value later on, as its class would do that
+        begin += quote("BATCH.is_open = False", BATCH=renderer.batch)
+        end = quote("BATCH.is_open = BATCH.depth > 0", BATCH=renderer.batch)
+    code = quote(
+        "def SET(o, attribute, value):\n"
+        "    'object.__setattr__, maintained: past what the class of the object does.'\n"
+        "    if attribute not in SETTERS or isinstance(o, type):\n"
+        "        object.__setattr__(o, attribute, value)\n"
+        "    elif o.__class__.__setattr__ is object.__setattr__:\n"
+        "        SETTERS[attribute](value, o)\n"
+        "    else:\n"
+        "        BEGIN\n"
+        "        PAST.append(o)\n"
+        "        try:\n"
+        "            SETTERS[attribute](value, o)\n"
+        "        finally:\n"
+        "            PAST.pop()\n"
+        "            END\n"
+        "def DELETE(o, attribute):\n"
+        "    'object.__delattr__, maintained.'\n"
+        "    if attribute not in DELETERS:\n"
+        "        object.__delattr__(o, attribute)\n"
+        "    elif o.__class__.__delattr__ is object.__delattr__:\n"
+        "        DELETERS[attribute](o)\n"
+        "    else:\n"
+        "        BEGIN\n"
+        "        PAST.append(o)\n"
+        "        try:\n"
+        "            DELETERS[attribute](o)\n"
+        "        finally:\n"
+        "            PAST.pop()\n"
+        "            END\n"
+        "def MAKE(o, attribute, value):\n"
+        "    'SET of an object that is being made: it may equal another one for a while.'\n"
+        "    (SET if o.__class__.__hash__ is object.__hash__ else object.__setattr__)(o, attribute, value)\n"
+        "def UNMAKE(o, attribute):\n"
+        "    'DELETE of an object that is being made.'\n"
+        "    (DELETE if o.__class__.__hash__ is object.__hash__ else object.__delattr__)(o, attribute)\n",
+        SET=names.set, DELETE=names.delete, MAKE=names.make, UNMAKE=names.unmake, SETTERS=setters,
+        DELETERS=deleters, BEGIN=begin, END=end, PAST=renderer.support.PAST,
+    )  # fmt: skip
+    return names, code
 
 
 def _table(functions: dict[str, str]) -> ast.expr:

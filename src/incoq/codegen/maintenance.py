@@ -60,6 +60,7 @@ class Maintenance:
     subscripted: frozenset[tuple[Relation, int]] = frozenset()  # what may give lists to an index of entries
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
     batch: str | None = None  # what holds the updates that wait, in a program with batches
+    passes: bool = False  # fields are set past what classes do: `object.__setattr__`
     reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it

@@ -309,6 +309,9 @@ class PlainSet(Set):
         return inside[1:-1] if inside.startswith("({") else f"set{inside}"
 
 
+PlainSet.__name__ = "set"  # what messages call it
+
+
 def has_room(frames: int = 20) -> None:
     """Raise for want of stack now rather than half-way through, which would leave a list in disorder."""
     if frames:
@@ -429,6 +432,8 @@ class Dict(dict[Any, Any]):
         result: Any = dict.__ror__(self, other)
         return result if result is NotImplemented else Dict(result)
 
+
+Dict.__name__ = "dict"  # what messages call it
 
 list_extend, list_insert, list_pop = list.extend, list.insert, list.pop
 list_replace, list_delete = list.__setitem__, list.__delitem__
@@ -586,12 +591,18 @@ class List(list[Any]):
             self._take_(at, x)
 
     def __iadd__(self, other: Any, /) -> Any:
-        List.extend(self, other)
-        return self
+        result = reflected("__radd__", self, other)
+        if result is NotImplemented:
+            List.extend(self, other)
+            return self
+        return result
 
     def __imul__(self, times: Any, /) -> Any:
-        List.__setitem__(self, slice(None), list(self) * times)
-        return self
+        result = reflected("__rmul__", self, times)
+        if result is NotImplemented:
+            List.__setitem__(self, slice(None), list(self) * times)
+            return self
+        return result
 
     def copy(self) -> Any:
         return List(self)
@@ -599,16 +610,15 @@ class List(list[Any]):
     __copy__ = copy
 
     def __add__(self, other: Any, /) -> Any:
-        result = list.__add__(self, other)
-        return List(result) if isinstance(result, list) else result
+        result = reflected("__radd__", self, other)
+        return List(list.__add__(self, other)) if result is NotImplemented else result
 
     def __mul__(self, times: Any, /) -> Any:
-        result = list.__mul__(self, times)
-        return List(result) if isinstance(result, list) else result
+        result = reflected("__rmul__", self, times)
+        return List(list(self) * times) if result is NotImplemented else result
 
     def __rmul__(self, times: Any, /) -> Any:
-        result = list.__rmul__(self, times)
-        return List(result) if isinstance(result, list) else result
+        return List(list(self) * times) if hasattr(times, "__index__") else times * list(self)
 
     def __reduce__(self) -> Any:
         attributes = {k: v for k, v in self.__dict__.items() if k not in ("_counts_", "_known_")}
@@ -616,6 +626,20 @@ class List(list[Any]):
 
 
 List.__name__ = List.__qualname__ = "list"  # what messages call it
+
+
+def shown_class(cls: Any) -> Any:
+    """What the class of a container is to code that compares it: `type(x) is dict`."""
+    return {PlainSet: set, Dict: dict, List: list}.get(cls, cls)
+
+
+SEQUENCES = (list, tuple, str, bytes, bytearray)
+
+
+def reflected(operator: str, s: List, other: Any) -> Any:
+    """What the other operand makes of a list, which comes first: a list has no operators of numbers."""
+    method = None if isinstance(other, SEQUENCES) else getattr(other.__class__, operator, None)
+    return NotImplemented if method is None or other.__class__ is int else method(other, s)
 
 
 def new_list() -> List:
@@ -1631,6 +1655,34 @@ def drop_field(o: Any, field: str) -> None:
         delattr(o, field)
     else:
         stores[1](o, field)
+
+
+PAST: list[Any] = []  # objects of which a field is set or deleted past what their classes do then
+
+
+def store_past(o: Any, field: str, value: Any) -> None:
+    """`o.field = value`, or `object.__setattr__(o, field, value)`, unmaintained."""
+    if PAST and PAST[-1] is o:
+        object.__setattr__(o, field, value)
+    else:
+        store_field(o, field, value)
+
+
+def store_again(o: Any, field: str, value: Any) -> None:
+    """The same with the value that the field has, of an object that what is maintained knows: it raises what
+    changing the field would raise. An object that equals others by its fields is lost by that."""
+    if PAST and PAST[-1] is o and o.__class__.__hash__ is not object.__hash__:
+        cls = o.__class__.__name__
+        raise IncoqRuntimeError("IQ205", f"`{field}` of a {cls} changes, by which it is compared")
+    store_past(o, field, value)
+
+
+def drop_past(o: Any, field: str) -> None:
+    """`del o.field`, or `object.__delattr__(o, field)`, unmaintained."""
+    if PAST and PAST[-1] is o:
+        object.__delattr__(o, field)
+    else:
+        drop_field(o, field)
 
 
 def on_class(field: str) -> IncoqRuntimeError:

@@ -79,6 +79,9 @@ class EventRenderer(DemandRenderer):
         if self.follows:
             assign = quote("STORE(O, F, V)", STORE=self.support.store_field, **holes)
             trial = quote("STORE(O, F, OLD)", STORE=self.support.store_field, **holes)
+        if self.passes:
+            assign = quote("STORE(O, F, V)", STORE=self.support.store_past, **holes)
+            trial = quote("STORE(O, F, OLD)", STORE=self.support.store_again, **holes)
         guard = self._entry_guard(dependents, name(receiver))
         if guard is None:  # of an object that cannot be a key nothing is kept
             guard = quote_expr(
@@ -124,6 +127,8 @@ class EventRenderer(DemandRenderer):
         remove: list[ast.stmt] = [ast.Delete([ast.Attribute(name(receiver), field_name, ast.Del())])]
         if self.follows:
             remove = quote("DROP(O, F)", DROP=self.support.drop_field, **holes)
+        if self.passes:
+            remove = quote("DROP(O, F)", DROP=self.support.drop_past, **holes)
         # A class attribute may stand in once the object's own is gone, and stays where there is none.
         stays = quote("V = getattr(O, F, MISSING)", **holes)
         if self.support.unmarked:  # or does not matter

@@ -74,6 +74,9 @@ class UpdateNames:
     changers: Mapping[str, str] = field(default_factory=dict)  # setters of objects that are known to matter
     is_key: str = "is_key"  # tells whether tags can be asked for an object
     alone: str = "ALONE"  # the classes whose objects equal no other
+    shown_class: str | None = None  # gives what a class of containers is to a comparison
+    past: Mapping[str, str] = field(default_factory=dict)  # method of `object` -> what stands for it
+    making: Mapping[str, str] = field(default_factory=dict)  # and where an object is being made
 
     def __post_init__(self) -> None:
         classes = (self.set_class, self.list_class, self.dict_class)
@@ -170,7 +173,7 @@ class _Chooser:
         default_factory=set
     )  # parents come first and say which children stay as they are
     harmless: set[ast.AST] = field(default_factory=set)  # `setattr` and the like, called for other fields
-    making: set[ast.AST] = field(default_factory=set)  # `object.__setattr__` of an object that is being made
+    making: set[ast.AST] = field(default_factory=set)  # `object.__setattr__` where an object is being made
 
     def choose(self, node: ast.AST, displays: bool) -> None:
         """Decide about one node; within a part where `displays` is false only attribute updates matter."""
@@ -262,8 +265,13 @@ class _Chooser:
                 for operator, operand in zip(node.ops, node.comparators, strict=True):
                     if isinstance(operator, ast.In | ast.NotIn):
                         self.leave_unobserved(operand)
-                for operand in (node.left, *node.comparators):
+                operands = (node.left, *node.comparators)
+                for operand in operands:
                     self._leave_classes(operand)
+                if (shown_class := self.names.shown_class) is not None:
+                    for operand in filter(_asks_for_class, operands):
+                        if any(_names_container(o) for o in operands if o is not operand):
+                            self.choices[operand] = Wrap(shown_class)
             case ast.For(iter=source) | ast.AsyncFor(iter=source) | ast.comprehension(iter=source):
                 self.leave_unobserved(source)
             case ast.Starred(value=value, ctx=ast.Load()) | ast.keyword(arg=None, value=value):
@@ -333,9 +341,8 @@ class _Chooser:
     def _choose_helper(self, node: ast.AST) -> None:
         helpers = {"setattr": self.names.setattr_, "delattr": self.names.delattr_}
         match node:
-            case ast.FunctionDef(name="__init__" | "__post_init__" | "__new__" | "__setstate__"):
-                # A frozen class sets its fields so; no query has met the object yet.
-                self.making.update(n for n in ast.walk(node) if isinstance(n, ast.Attribute))
+            case ast.FunctionDef(name="__init__" | "__post_init__"):
+                self.making.update(_of_own_object(node))
             case ast.Call(func=func) if self._names_another_field(node):
                 self.harmless.add(func)
             case ast.Call(func=func, args=args) if self.names.named is not None and (
@@ -353,8 +360,8 @@ class _Chooser:
                     raise Unsupported(
                         node, f"{node.attr} of anything but object changes fields unseen; use setattr"
                     )
-                if node not in self.making:
-                    self.choices[node] = Replace(helpers[node.attr.strip("_")])
+                past = self.names.making if node in self.making else self.names.past
+                self.choices[node] = Replace(past.get(node.attr) or helpers[node.attr.strip("_")])
             case ast.comprehension() if any(map(self._is_updated, ast.walk(node.target))):
                 raise Unsupported(
                     node.target, "a comprehension assigns a field at every step; use a for statement"
@@ -382,6 +389,44 @@ class _Chooser:
             and isinstance(node.ctx, ast.Store)
             and self.scopes.attribute(node) in self.fields
         )
+
+
+def sets_past_classes(trees: Collection[ast.Module], fields: Collection[str]) -> bool:
+    """Does a program set or delete one of the fields by the methods of `object`?
+
+    >>> sets_past_classes([ast.parse("object.__setattr__(self, 'a', 1)")], ["b"])
+    False
+    """
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    others: set[ast.expr] = set()
+    for node in nodes:
+        match node:
+            case ast.Call(func=func, args=[_, ast.Constant(value=name), *_]) if name not in fields:
+                others.add(func)
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in ("__setattr__", "__delattr__")
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "object"
+        and node not in others
+        for node in nodes
+    )
+
+
+def _of_own_object(constructor: ast.FunctionDef) -> set[ast.AST]:
+    """The `object.__setattr__` by which a constructor itself sets fields of what it makes, as a frozen class
+    has to."""
+    own = [a.arg for a in (*constructor.args.posonlyargs, *constructor.args.args)[:1]]
+    found: set[ast.AST] = set()
+    pending: list[ast.AST] = [*constructor.body]
+    while pending:
+        match node := pending.pop():
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+                continue  # it may be called later
+            case ast.Call(func=ast.Attribute() as func, args=[ast.Name(id=name), *_]) if [name] == own:
+                found.add(func)
+        pending += ast.iter_child_nodes(node)
+    return found
 
 
 def _computed_names(func: ast.expr, args: list[ast.expr]) -> list[ast.expr]:
@@ -418,6 +463,26 @@ def _kind_of_display(node: ast.AST) -> str:
         case ast.Dict() | ast.DictComp():
             return "dict"
     return ""
+
+
+def _asks_for_class(node: ast.expr) -> bool:
+    """`type(x)`, and `x.__class__`, but of `self` and constants."""
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[asked], keywords=[]):
+            return not isinstance(asked, ast.Constant) and ast.unparse(asked) != "self"
+        case ast.Attribute(value=asked, attr="__class__"):
+            return ast.unparse(asked) != "self"
+    return False
+
+
+def _names_container(node: ast.expr) -> bool:
+    """What a class is compared with: a builtin container, one of several classes, or the class of a value."""
+    match node:
+        case ast.Name(id=name):
+            return name in ("set", "dict", "list")
+        case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+            return any(map(_names_container, elements))
+    return _asks_for_class(node)
 
 
 def _reads_at_once(node: ast.expr) -> bool:

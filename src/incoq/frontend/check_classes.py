@@ -16,18 +16,21 @@ from incoq.frontend.class_bodies import (
     PLAIN_BASES,
     assigned_fields,
     assigns_hash,
+    bound_otherwise,
     class_attributes,
     class_values,
     dataclass,
     fields_of_self,
     last_name,
     leaves_out,
+    looks_at_its_names,
     methods,
     option,
     related,
     statements,
     value_base,
 )
+from incoq.frontend.find_class_values import classes_are_values
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module, Program
 from incoq.ir.invariants import Plan, Store
@@ -75,9 +78,11 @@ def defines_equality(program: Program) -> bool:
     return any(not methods(node).keys().isdisjoint(_EQUALITY) for _, node in program.classes())
 
 
-def class_fields(program: Program) -> set[str]:
-    """Fields for which a class has a value, so that assigning it on the class changes its objects."""
-    return {f for _, node in program.classes() for f in class_values(node)}
+def class_fields(program: Program, fields: Collection[str]) -> set[str]:
+    """Those fields which a class has, or may get, a value for, so that assigning it changes its objects."""
+    if classes_are_values(program):
+        return set(fields)
+    return {f for _, node in program.classes() for f in class_values(node)} & set(fields)
 
 
 def part_fields(program: Program, fields: Collection[str]) -> set[str]:
@@ -169,7 +174,8 @@ def doubtful_classes(program: Program, fields: Collection[str]) -> dict[ast.Clas
     for module, node in program.classes():
         bases = all(last_name(base) in known for base in node.bases) and not node.keywords
         decorated = len(node.decorator_list) > (dataclass(module, node) is not None)
-        doubtful = set(fields) if decorated or not bases else _computed(node) & set(fields)
+        unknown = decorated or not bases or looks_at_its_names(node)
+        doubtful = set(fields) if unknown else _computed(node) & set(fields)
         if doubtful:
             found[node] = tuple(sorted(doubtful))
     return found
@@ -195,7 +201,7 @@ def _computed(node: ast.ClassDef) -> set[str]:
                 found |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
             case ast.Assign(targets=targets):
                 found |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return found
+    return found | bound_otherwise(node)
 
 
 def unconstrained(sites: Sequence[QuerySite]) -> list[Notice]:
@@ -302,10 +308,9 @@ def _changed_later(program: Program) -> set[str] | None:
             inner
             for node in ast.walk(module.tree)
             if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__") and node.args.args
-            for inner in ast.walk(node)
-            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name)
-            and inner.value.id == node.args.args[0].arg
-        }  # fmt: skip
+            for inner in _at_once(node)
+            if isinstance(inner, ast.Attribute | ast.Call) and _receiver(inner) == node.args.args[0].arg
+        }
         for node in ast.walk(module.tree):
             match node:
                 case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if node not in making:
@@ -316,7 +321,41 @@ def _changed_later(program: Program) -> set[str] | None:
                     found.add(attr)
                 case ast.Call(func=ast.Name(id="setattr" | "delattr")):
                     return None
+                case ast.Call(func=func, args=[_, name, *_]) if _is_past(func) and node not in making:
+                    if not isinstance(name, ast.Constant):
+                        return None
+                    found.add(str(name.value))
     return found
+
+
+def _at_once(constructor: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a constructor, but for functions in it, which may be called later."""
+    pending: list[ast.AST] = [*constructor.body]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            pending += ast.iter_child_nodes(node)
+
+
+def _receiver(node: ast.Attribute | ast.Call) -> str | None:
+    """The name of the object of which `o.f` or `object.__setattr__(o, "f", x)` sets a field."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=receiver)):
+            return receiver
+        case ast.Call(func=func, args=[ast.Name(id=receiver), *_]) if _is_past(func):
+            return receiver
+    return None
+
+
+def _is_past(func: ast.expr) -> bool:
+    """`object.__setattr__`, called for an object of any class."""
+    return (
+        isinstance(func, ast.Attribute)
+        and func.attr in ("__setattr__", "__delattr__")
+        and isinstance(func.value, ast.Name)
+        and func.value.id == "object"
+    )
 
 
 def _check_class_assignments(module: Module, fields: set[str]) -> Iterator[Fault]:

@@ -154,7 +154,49 @@ def class_attributes(node: ast.ClassDef) -> set[str]:
                 found.add(identifier)
             case ast.Assign(targets=targets):
                 found |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    found |= bound_otherwise(node)
     return {mangled(name, node.name) for name in found if not (name.startswith("__") and name.endswith("__"))}
+
+
+def bound_otherwise(node: ast.ClassDef) -> set[str]:
+    """The names that the body of a class binds by something else than definitions and plain assignments: the
+    target of a `for`, a captured pattern, an import."""
+    found: set[str] = set()
+    for statement in statements(node):
+        if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+            continue
+        pending = [*ast.iter_child_nodes(statement)]
+        if isinstance(statement, ast.Assign):
+            pending = [statement.value]
+        elif isinstance(statement, ast.AnnAssign):
+            pending = [statement.value] if statement.value is not None else []
+        while pending:
+            match inner := pending.pop():
+                case ast.stmt() | ast.Lambda():
+                    continue  # a statement is asked by itself
+                case ast.Name(id=name, ctx=ast.Store()):
+                    found.add(name)
+                case ast.alias(name=name, asname=asname):
+                    found.add(asname or name.partition(".")[0])
+                case (
+                    ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name))
+                    | ast.MatchMapping(rest=str(name)) | ast.ExceptHandler(name=str(name))
+                ):  # fmt: skip
+                    found.add(name)
+            if isinstance(inner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+                continue  # its variables are its own, and a class has no `:=` there
+            pending += ast.iter_child_nodes(inner)
+    return found
+
+
+def looks_at_its_names(node: ast.ClassDef) -> bool:
+    """Does the body of a class reach the dict of its names, where it may bind any?"""
+    return any(
+        isinstance(inner, ast.Name) and inner.id in ("locals", "vars", "exec")
+        for statement in statements(node)
+        if not isinstance(statement, (*_FUNCTIONS, ast.ClassDef))
+        for inner in ast.walk(statement)
+    )
 
 
 def class_values(node: ast.ClassDef) -> set[str]:

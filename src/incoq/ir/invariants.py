@@ -109,7 +109,7 @@ class Plan:
     mode: str
     strategy: str
     only_adds: bool = False  # the program never removes from a set, and counts were left out for it
-    class_fields: frozenset[str] = frozenset()  # fields that some class has a value for
+    class_fields: frozenset[str] = frozenset()  # fields that some class has, or may get, a value for
     computed_fields: frozenset[str] = frozenset()  # fields that some class computes, and another one stores
     part_fields: frozenset[str] = frozenset()  # fields that objects may have without an assignment
     choices: tuple[Choice, ...] = ()  # of `join` and `auto`: what each query got
