@@ -9,6 +9,8 @@ from types import CodeType
 import pytest
 from both_ways import MODES, compile_in, load, outputs, same_both_ways, source
 
+import incoq
+
 WORLD = """
     import heapq
     import random
@@ -724,3 +726,15 @@ def main(show):
     first[1] = 2; ask(); x.rows.remove(second); ask(); x.rows = ((1, first), first); ask()
     x.row = (1, first); ask(); x.row = first; ask()
 """)
+
+
+def test_incremental_mode_takes_a_list_as_one_parameter_and_looks_into_another() -> None:
+    text = (
+        "from incoq import query\n\n\nclass User:\n    def __init__(self, n):\n        self.n = n\n\n\n"
+        "@query\ndef q(l, m):\n    return {u.n for u in l if u in m if m[u] > 1}\n\n\n"
+        "ann, bob = User(1), User(2)\nl, m = [ann], {ann: 2, bob: 2}\nfirst = set(q(l, m))\n"
+        "l.append(bob)\nm[ann] = 1\nthen = set(q(l, m))\n"
+    )
+    names: dict[str, object] = {"__name__": "program"}
+    exec(incoq.compile_source(text, mode="incremental").code, names)
+    assert (names["first"], names["then"]) == ({1}, {2})

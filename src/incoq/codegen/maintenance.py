@@ -57,7 +57,7 @@ class Maintenance:
     halves: dict[str, str] = field(default_factory=dict)  # of a membership's event: its functions
     adopt: str | None = None
     adopted: str | None = None
-    subscripted: frozenset[Relation] = frozenset()  # what may give lists to an index of entries
+    subscripted: frozenset[tuple[Relation, int]] = frozenset()  # what may give lists to an index of entries
     asked: dict[str, str] = field(default_factory=dict)  # nested and asked by the program: who asked
     batch: str | None = None  # what holds the updates that wait, in a program with batches
     reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py

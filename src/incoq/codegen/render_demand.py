@@ -321,23 +321,25 @@ class DemandRenderer(NestedRenderer):
         if self.adopt is None:
             return []
         found: list[ast.stmt] = []
-        for value in values:
-            if origin in self.subscripted:
+        for number, value in enumerate(values):
+            if (origin, number) in self.subscripted:
                 found += quote(
                     "if isinstance(V, list):\n    ENTRIES(V)", ENTRIES=self.support.entries, V=value
                 )
             found += quote("ADOPT(V)", ADOPT=self.adopt, V=value)
         return found
 
-    def _subscripted(self) -> frozenset[Relation]:
-        """The relations that give what is looked into by a subscript, such as the field of `o.f[k]`."""
-        found: set[Relation] = set()
+    def _subscripted(self) -> frozenset[tuple[Relation, int]]:
+        """The relations that give what is looked into by a subscript, such as the field of `o.f[k]`; of
+        demand, with the number of the parameter."""
+        found: set[tuple[Relation, int]] = set()
         for query in self.plan.queries:
             subscripts = (c for c in query.clauses if c.relation.kind is Kind.ITEM and c.arity == SUBSCRIPT)
             looked_into = {c.args[0] for c in subscripts}
-            found |= {c.relation for c in query.clauses if looked_into & set(c.args[1:])}
-            if looked_into & set(query.demand):
-                found.add(Relation(Kind.DEMAND, f"demand_{query.name}"))
+            demand = Relation(Kind.DEMAND, f"demand_{query.name}")
+            giving = (c for c in query.clauses if looked_into & set(c.args[1:]) and c.relation != demand)
+            found |= {(c.relation, 0) for c in giving}
+            found |= {(demand, n) for n, p in enumerate(query.demand) if p in looked_into}
         return frozenset(found)
 
 
