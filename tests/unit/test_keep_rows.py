@@ -19,6 +19,10 @@ def test_a_tuple_of_the_same_parts_is_the_row() -> None:
     )
 
 
+def test_a_row_of_which_no_part_is_read_is_not_taken_apart() -> None:
+    assert kept("for a, b in s:\n    image.add((a, b))") == "for row in s:\n    image.add(row)"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -37,7 +41,7 @@ def test_another_tuple_is_made(text: str) -> None:
 def test_of_loops_in_loops_the_outer_one_keeps_its_row() -> None:
     text = "for a, b in s:\n    for c, d in t:\n        image.add((a, b))\n        image.add((c, d))"
     assert kept(text) == (
-        "for row in s:\n    a, b = row\n    for c, d in t:\n        image.add(row)\n        image.add((c, d))"
+        "for row in s:\n    for c, d in t:\n        image.add(row)\n        image.add((c, d))"
     )
 
 

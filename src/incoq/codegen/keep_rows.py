@@ -4,6 +4,7 @@ Before:    for users, uid, u, g in join_q_4_by_g_perms[s]:    After:    for row 
                image = join_q_5_by_p[x]                                     users, uid, u, g = row
                image.discard((users, uid, u, g))                            image = join_q_5_by_p[x]
                                                                             image.discard(row)
+           where nothing reads the parts, they are not taken apart
 Invariant: what a loop takes apart in its head is a tuple that maintenance has made, of just these parts
 Cost:      linear in the code; no tuple is made where there is one
 """
@@ -30,8 +31,11 @@ def _kept(statement: ast.stmt, row: str) -> ast.stmt:
     made = copy.copy(statement)  # a loop in this one makes its own tuples: there is one row at a time
     taken_apart = ast.Assign([statement.target], ast.Name(row, ast.Load()), lineno=0)
     made.target = ast.Name(row, ast.Store())
-    again = _Again(_shown(statement.target.elts), row)
-    made.body = [taken_apart, *(again.visit(copy.deepcopy(s)) for s in statement.body)]
+    parts = _shown(statement.target.elts)
+    again = _Again(parts, row)
+    made.body = [again.visit(copy.deepcopy(s)) for s in statement.body]
+    if any(isinstance(n, ast.Name) and n.id in parts for s in made.body for n in ast.walk(s)):
+        made.body.insert(0, taken_apart)
     return made
 
 
