@@ -36,7 +36,8 @@ def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)  # fmt: skip
 
 
-PROGRAM = click.argument("program", type=click.Path(path_type=Path))
+PROGRAM = click.argument("program", type=click.Path(path_type=Path, readable=False))
+ENTRY = click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
 UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked comprehensions, too.")
 
 
@@ -56,6 +57,13 @@ class _Doors(click.Group):
             return super().get_command(context, name)
         command: click.Command = getattr(import_module(self.LATE[name][0]), name)
         return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and Path(args[0]).suffix == ".py" and self.get_command(context, args[0]) is None:
+            context.fail(f"No such command {args[0]!r}. To run a program: incoq run {args[0]}")
+        return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         rows = []
@@ -106,7 +114,7 @@ def compile_(program: Path, output: Path, native: bool, unmarked: bool, mode: st
 
 
 @main.command(context_settings=PASS_ARGUMENTS)
-@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@ENTRY
 @UNMARKED
 @_planning
 @PROGRAM
@@ -123,7 +131,7 @@ def run(
             loaded.run(args, entry)
 
 
-@main.command()
+@main.command(short_help="Show what is maintained, and what every update costs.")
 @PROGRAM
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
@@ -138,6 +146,8 @@ def explain(
         from incoq.explain import explain_html, explain_json, explain_text
         from incoq.output import check_page
 
+        if as_json and html is not None:
+            raise click.UsageError("--json prints and --html writes a page: give one of them.")
         check_page(program, html)
         compiled = _compiled(program, mode, strategy, quiet=True, unmarked=unmarked)
         if html is not None:
@@ -145,16 +155,16 @@ def explain(
         elif as_json:
             import json
 
-            click.echo(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False))
+            _print(json.dumps(explain_json(compiled, steps), indent=2, ensure_ascii=False) + "\n")
         else:
             terminal = sys.stdout.isatty()
             color = terminal and not os.environ.get("NO_COLOR")
             width = max(60, min(os.get_terminal_size().columns, 120)) if terminal else 80
-            click.echo(explain_text(compiled, color, width, steps), nl=False)
+            _print(explain_text(compiled, color, width, steps))
 
 
-@main.command(context_settings=PASS_ARGUMENTS)
-@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@main.command(context_settings=PASS_ARGUMENTS, short_help="Run PROGRAM with every answer checked.")
+@ENTRY
 @click.option(
     "--every", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
     help="Check after every N-th update or query.",
@@ -177,8 +187,8 @@ def verify(
             click.echo(verified.summary(), err=True)
 
 
-@main.command(context_settings=PASS_ARGUMENTS)
-@click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
+@main.command(context_settings=PASS_ARGUMENTS, short_help="Run PROGRAM; show what it costs and saves.")
+@ENTRY
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with plots too.")
 @click.option(
     "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
@@ -214,18 +224,18 @@ def profile(
                 _write_page(as_json, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-@main.command()
-@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@main.command(short_help="Count lines, queries and updates; time the compiler.")
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 def stats(programs: tuple[Path, ...]) -> None:
     """Count lines, queries and updates, and time the transformation, beside the paper's table."""
     with _reported(programs[0]):
         from incoq.stats import table
 
-        click.echo(table(list(programs)), nl=False)
+        _print(table(list(programs)))
 
 
-@main.command()
-@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@main.command(short_help="Count iterations as data grows, beside the printed costs.")
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--sizes", default="4,13,40,126,400", show_default=True, metavar="N,N,…",
     help="The sizes at which each world runs.",
@@ -265,6 +275,20 @@ def growth(programs: tuple[Path, ...], sizes: str, mode: str, budget: float | No
         sys.exit(1)
 
 
+def _print(text: str) -> None:
+    """Print what was asked for; where that cannot be written, the disk being full, is no fault of ours."""
+    from incoq.errors import CompileError, Position
+
+    try:
+        click.echo(text, nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        place = Position("<stdout>", 1, 1)
+        raise CompileError("IQ105", f"cannot write the output: {error.strerror}", place) from None
+
+
 def _write_page(place: Path, text: str) -> None:
     from incoq.output import write_text
 
@@ -297,6 +321,9 @@ def _compiled(
 
     compiled = compile_path(program, mode, strategy, unmarked, without)
     if not quiet:
+        if not compiled.sites and not unmarked:
+            message = "no query was found, so nothing is maintained; mark one by `@query`"
+            click.echo(f"{program}: notice: {message}", err=True)
         for notice in (*compiled.notices, *left_out(compiled)):
             click.echo(str(notice), err=True)
     return compiled
@@ -306,8 +333,10 @@ def _compiled(
 def _reported(program: Path) -> Iterator[None]:
     """Show a fault of the program, or one of ours, and end with status 1; never a traceback of ours."""
     from incoq.errors import CompileError, Position
+    from incoq.frontend.program import check_there
 
     try:
+        check_there(program)
         yield
     except CompileError as error:
         if error.position is None:

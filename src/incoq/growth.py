@@ -19,6 +19,7 @@ from pathlib import Path
 from incoq.compile import MODES, SEEN, Compiled, compile_source
 from incoq.errors import CompileError
 from incoq.explain.costs import demand_cost, update_costs
+from incoq.frontend.program import check_there
 from incoq.growth_counting import HEAP, CountedCode, CountedProgram
 from incoq.ir.invariants import Plan
 from incoq.ir.relational import Kind
@@ -270,6 +271,7 @@ def check(
     """A report for each program, until the budget of seconds is spent."""
     start = time.monotonic()
     for path in paths:
+        check_there(path)
         worlds = worlds_of(path)
         if worlds is None:
             yield Report(path.stem, notes=["no worlds: docs/programs.md says how to write some"])

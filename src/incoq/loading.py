@@ -106,7 +106,17 @@ class LoadedProgram:
         for rewritten in self.compiled.modules:
             if rewritten.module.name == wanted:
                 return rewritten
-        raise CompileError("IQ100", f"no module `{wanted}` to run in {program.root}; name one with --entry")
+        names = [r.module.name or "__init__" for r in self.compiled.modules]
+        way = f"name one before the program: `--entry {names[0]} {program.root}`"
+        if len(names) > 1:
+            way += f"; there are {', '.join(names[:10])}{', …' if len(names) > 10 else ''}"
+        raise CompileError("IQ100", f"no module `{wanted}` to run in {program.root}", None, way)
+
+
+def classes_of(namespace: Mapping[str, Any], base: type) -> list[type]:
+    """A container of the support code and the classes that it derives from it."""
+    found = (c for c in namespace.values() if isinstance(c, type) and issubclass(c, base))
+    return list(dict.fromkeys(found))  # a class may have several names
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -76,7 +76,7 @@ def write_program(compiled: Compiled, program: Path, output: Path, is_apart: boo
             return [target, *(beside for _ in support)]
         return _write_tree(texts, program, target)
     except OSError as error:
-        message = f"cannot write {error.filename or target}: {error.strerror}"
+        message = f"cannot write {target}: {error.strerror}"
         raise CompileError("IQ105", message, Position(str(target), 1, 1)) from None
 
 

@@ -20,10 +20,18 @@ from incoq.evaluator import compile_naive
 from incoq.frontend.class_bodies import class_around
 from incoq.frontend.find_queries import QuerySite
 from incoq.ir.relational import RelationalQuery
-from incoq.loading import LoadedProgram
+from incoq.loading import LoadedProgram, classes_of
 from incoq.names import mangled
 from incoq.verify import Checker, Difference, show
 from incoq.verify_tests import agree, is_nan, kept_value
+
+# The methods of the containers after which everything is consistent. A list does one change in several steps,
+# between which its content is not what maintenance takes it for.
+WHOLE = {
+    "Set": ("add", "discard"),
+    "Dict": ("__setitem__", "__delitem__"),
+    "List": ("append", "insert", "extend", "pop", "remove", "clear", "__setitem__", "__delitem__"),
+}
 
 
 class _Stop(BaseException):
@@ -67,8 +75,8 @@ class VerifiedRun:
         """What was run and checked."""
         outcome = "no differences" if self.failure is None else "DIFFERENCE"
         lines = [
-            f"verify: {outcome}; {self.events} updates and queries, {self.checks} checks of "
-            f"{len(self.largest)} invariants, {self.answers} answers evaluated"
+            f"verify: {outcome}; {self.events:,} updates and queries, {self.checks:,} checks of "
+            f"{len(self.largest)} invariants, {self.answers:,} answers evaluated"
         ]
         if self.program.support.__dict__[self.compiled.support.names["REFUSED"]]:
             lines.append("verify: the program reached what is refused; nothing was checked after that")
@@ -82,6 +90,7 @@ class VerifiedRun:
         support = self.compiled.support
         tables = (
             support.setters,
+            support.changers,
             support.deleters,
             support.ask,
             support.view,
@@ -91,9 +100,12 @@ class VerifiedRun:
         names = [n for table in tables for n in table.values()] + [support.setattr_, support.delattr_]
         for name in names:
             namespace[name] = self._wrapped(namespace[name], name)
-        set_class = namespace[support.maintained]
-        for method in ("add", "discard"):
-            setattr(set_class, method, self._wrapped(getattr(set_class, method), f"Set.{method}"))
+        for container, methods in WHOLE.items():
+            for owner in classes_of(namespace, namespace[support.names[container]]):
+                for method in methods:
+                    if method in vars(owner):
+                        checked = self._wrapped(vars(owner)[method], f"{container}.{method}")
+                        setattr(owner, method, checked)
 
     def _wrapped(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def checked(*args: Any, **kwargs: Any) -> Any:

@@ -130,7 +130,7 @@ BAD = {
         "@query\ndef q(s):\n    return {x for x in s if x.loc == 1}\n",
         "IQ205", 4, 1,
     ),
-    "an unsupported body": (QUERY.replace("return {%s}", "x = s; return x"), "IQ200", 3, 1),
+    "an unsupported body": (QUERY.replace("return {%s}", "x = s; return x"), "IQ200", 4, 5),
 }  # fmt: skip
 
 
@@ -398,3 +398,86 @@ def test_explain_prints_text_without_colour_into_a_pipe(program: Path) -> None:
     assert ran.returncode == 0
     assert "\x1b" not in ran.stdout
     assert "#fil_inv_member_2{u}" in ran.stdout
+
+
+def test_a_file_that_cannot_be_looked_at_is_a_fault_of_the_program(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.py"
+    loop.symlink_to(loop)
+    for command in ("compile", "run", "explain", "stats", "growth"):
+        result = invoke(command, loop, *(["-o", tmp_path / "out.py"] if command == "compile" else []))
+        assert result.exit_code == 1
+        assert "error[IQ100]" in result.stderr
+
+
+def test_growth_of_a_file_that_there_is_not_is_an_error(tmp_path: Path) -> None:
+    result = invoke("growth", tmp_path / "nothing.py")
+    assert result.exit_code == 1
+    assert "error[IQ100]: no such file" in result.stderr
+
+
+def test_a_program_for_a_command_is_told_how_to_be_run() -> None:
+    result = invoke("program.py")
+    assert result.exit_code == 2
+    assert "To run a program: incoq run program.py" in result.stderr
+
+
+def test_explain_does_not_choose_between_two_outputs(program: Path, tmp_path: Path) -> None:
+    result = invoke("explain", program, "--json", "--html", tmp_path / "page.html")
+    assert result.exit_code == 2
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_an_output_that_has_no_room_is_no_fault_of_ours(program: Path) -> None:
+    command = [sys.executable, "-m", "incoq.cli", "explain", str(program)]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=_environment())
+    assert ran.returncode == 1
+    assert "error[IQ105]: cannot write the output" in ran.stderr
+    assert "internal error" not in ran.stderr
+
+
+def test_the_commands_are_listed_with_whole_sentences() -> None:
+    commands = invoke("--help").stdout.partition("Commands:")[2].strip().splitlines()
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+
+
+UPDATES_OF_ALL_KINDS = """
+from incoq import Set, query
+
+class User:
+    pass
+
+@query
+def q(s, m, l):
+    return {u.n for u in s if u in m if u in l if m[u] > 1}
+
+def grow(user):
+    user.n += 1
+
+user = User()
+user.n = 0
+s, m, l = {user}, {user: 3}, [user]
+q(s, m, l)
+for _ in range(2):
+    grow(user)          # 1: in place, or by a setter
+    m[user] = 2         # 2
+    m[user] = 3
+    l.append(user)      # 2
+    l[0] = l[1] = None
+    s.discard(user)     # 2
+    s.add(user)
+    l[:] = [user]       # 1
+"""
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_verify_checks_after_updates_of_fields_in_place_and_of_dicts_and_lists(
+    mode: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(UPDATES_OF_ALL_KINDS)
+    ran = in_process("verify", "--mode", mode, path)
+    assert ran.returncode == 0, ran.stderr
+    events = int(ran.stderr.partition("no differences; ")[2].split()[0])
+    assert events >= 1 + 2 * 9

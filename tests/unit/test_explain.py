@@ -123,7 +123,40 @@ def test_costs_of_all_modes_stand_side_by_side_whichever_was_compiled() -> None:
 def test_a_mode_that_refuses_the_program_is_shown_as_refusing() -> None:
     data = explained(REFUSED)
     assert data["updates"][0]["incremental"].startswith("refused: IQ223")
-    assert "refused: IQ223" in explain_text(incoq.compile_source(REFUSED))
+    text = explain_text(incoq.compile_source(REFUSED))
+    assert text.count("IQ223") == 1
+    assert "  incremental mode refuses this program: IQ223" in text
+
+
+ORIGINALS = {
+    "{k for k, n in m.items() if n > 1}": "O(#m)",
+    "{k for k in s if m[k] > 1}": "O(#s)",
+    "{x for x in ALL if x in s}": "O(#ALL)",
+    "{x for x in s if any(y in m for y in x.a) if all(z in m for z in x.b)}": "O(#s × #x.a + #s × #x.b)",
+    "{x for x in s if x in m}": "O(#s)",
+}
+
+
+@pytest.mark.parametrize("query", ORIGINALS)
+def test_the_original_costs_what_its_loops_go_through(query: str) -> None:
+    text = f"from incoq import Set, query\nALL = Set()\n@query\ndef q(s, m):\n    return {query}\n"
+    costs = {c["query"]: c["original"] for c in explained(text)["query_costs"]}
+    assert costs["q"] == ORIGINALS[query]
+
+
+def test_the_factors_that_occur_are_told_and_no_others() -> None:
+    text = "from incoq import query\n@query\ndef q(s):\n    return {u.f for u in s}\n"
+    signs = {row["sign"] for row in explained(text)["legend"]}
+    assert "#member{s}" in signs
+    assert signs.isdisjoint({"#item{m}", "log #q"})
+    shown = explain_text(incoq.compile_source(text))
+    assert "    #member{s}      elements of the set s\n" in shown
+
+
+def test_a_change_of_a_dict_is_shown_as_an_assignment() -> None:
+    text = "from incoq import query\n@query\ndef q(m, n):\n    return {k for k, v in m.items() if v > n}\n"
+    (query,) = explained(text)["queries"]
+    assert "m[k] = v" in [update["update"] for update in query["updates"]]
 
 
 def test_counting_is_explained() -> None:

@@ -80,6 +80,81 @@ MISTAKES = {
         START + "@query\ndef q(s):\n    return {u.name for u in users}\n",
         "make it a parameter",
     ),
+    "a return that is missing": (
+        START + "@query\ndef q(s):\n    {u.name for u in s}\n",
+        "program.py:11:5: error[IQ200]: the body of `q` is not one return\n"
+        "        {u.name for u in s}\n        ^\n  help: write `return` before it",
+    ),
+    "a local variable": (
+        START + "@query\ndef q(s):\n    old = 60\n    return {u.name for u in s if u.age > old}\n",
+        "write what `old` is where it is used",
+    ),
+    "a policy that is not imported": (
+        START + "@query(keep=lru(9))\ndef q(s):\n    return {u for u in s}\n",
+        "`lru` is not imported from incoq",
+    ),
+    "a policy of nothing": (
+        START + "from incoq import lru\n@query(keep=lru(0))\ndef q(s):\n    return {u for u in s}\n",
+        "n of lru(n) is a positive number",
+    ),
+    "a demand parameter that there is not": (
+        START + "@query(demand='t')\ndef q(s):\n    return {u for u in s}\n",
+        "program.py:9:15: error[IQ208]: `t` is not a parameter of `q`",
+    ),
+    "an asynchronous query": (
+        START + "@query\nasync def q(s):\n    return {u for u in s}\n",
+        "write `def`; asynchronous functions ask a query as they call any function",
+    ),
+    "a class for a query": (START + "@query\nclass Q:\n    pass\n", "`query` of incoq is used as a value"),
+    "another name for query": (START + "ask = query\n", "`query` of incoq is used as a value"),
+    "a policy that is kept": (
+        START + "from incoq import lru\nPOLICY = lru(9)\n",
+        "`lru` of incoq is used as a value",
+    ),
+    "an inline query of two arguments": (
+        START + "def f(s):\n    return query({u for u in s}, 2)\n",
+        "ask in place: `query({... for ... in ...})`",
+    ),
+    "a property that is a query": (
+        START + "class C:\n    @property\n    @query\n    def q(self):\n        return {u for u in self.s}\n",
+        "leave `@property` out, or put it on a function that asks the query",
+    ),
+    "a query that is called with too few arguments": (
+        START + "@query\ndef r(s, n):\n    return {u for u in s if u.age > n}\n\n"
+        "@query\ndef q(s):\n    return {u.name for u in r(s)}\n",
+        "error[IQ209]: `r` has 2 parameters, and is given 1",
+    ),
+    "what time it is": (
+        START + "import time\n@query\ndef q(s):\n    return {u for u in s if u.due < time.time()}\n",
+        "call it where the query is asked, and pass what it gives",
+    ),
+    "the largest by a key": (
+        START + "@query\ndef q(s):\n    return max(s, key=lambda u: u.age)\n",
+        "put the key first",
+    ),
+    "a range for a source": (
+        START + "@query\ndef q(n):\n    return {i for i in range(n)}\n",
+        "pass it as a parameter",
+    ),
+    "a helper with a statement": (
+        START + "def old(u):\n    limit = 60\n    return u.age > limit\n\n"
+        "@query\ndef q(s):\n    return {u for u in s if old(u)}\n",
+        "write `old` as one `return`",
+    ),
+    "a list by position": (
+        START + "@query\ndef q(s):\n    return {u.friends[0] for u in s}\n\n"
+        "u = User('a')\nu.friends = [u]\nq(Set([u]))\n",
+        "(keep what stands there in a field or a dict, or hold a tuple)",
+    ),
+    "a list that other code made": (
+        START + "import json\n@query\ndef q(s):\n    return {x for x in s}\n\nq(json.loads('[1]'))\n",
+        "whose changes cannot be seen (other code made it: hold a copy of your own, `list(x)`)",
+    ),
+    "no query at all": ("print(1)\n", "program.py: notice: no query was found, so nothing is maintained"),
+    "what only Python's scopes show": (
+        START + "x = 1\nreturn x\n",
+        "program.py:10:1: error[IQ101]: syntax error: 'return' outside function",
+    ),
 }  # fmt: skip
 
 

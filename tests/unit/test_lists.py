@@ -790,7 +790,8 @@ def test_a_value_of_a_dict_that_is_looked_for_is_not_counted_for_every_key() -> 
     def main(show):
         l, m = [1, 1, 2], {}
         def every(): show(twice(m), among(l, m))
-        every(); m[1] = 1; every(); m[2] = 1; every(); m[3] = 2; every(); l.append(2); every(); del m[1]; every()
+        every(); m[1] = 1; every(); m[2] = 1; every(); m[3] = 2; every(); l.append(2); every()
+        del m[1]; every()
     """
     same_both_ways(program)
     refused = "@query\ndef q(l, m): return sum(1 for x in l for x in m.values())"

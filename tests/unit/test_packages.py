@@ -162,7 +162,7 @@ def test_run_takes_the_entry_of_a_directory_of_scripts(scripts: Path) -> None:
     assert in_process("run", "--entry", "main", scripts, "x").stdout == OUTPUT
     missing = in_process("run", scripts)
     assert missing.returncode == 1
-    assert "name one with --entry" in missing.stderr
+    assert f"name one before the program: `--entry main {scripts}`; there are main, " in missing.stderr
 
 
 def test_a_traceback_names_the_module_of_the_package(package: Path) -> None:

@@ -156,3 +156,14 @@ def test_unmarked_comprehensions_are_profiled_where_they_stand(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert [(q["calls"], q["misses"]) for q in data["queries"]] == [(20, 1)]
     assert [(p["line"], p["calls"]) for p in data["asked"]] == [(8, 20)]
+
+
+def test_a_list_or_dict_that_is_asked_about_for_the_first_time_counts(tmp_path: Path) -> None:
+    text = (
+        "from incoq import query\n\n@query\ndef q(l, m):\n    return {x for x in l if x in m}\n\n"
+        "l, m = [1, 2], {1: 0}\nfor _ in range(3):\n    print(q(l, m))\n"
+    )
+    data, done = profiled(tmp_path, text=text)
+    assert done.returncode == 0, done.stderr
+    (query,) = data["queries"]
+    assert (query["calls"], query["hits"], query["misses"]) == (3, 2, 1)

@@ -14,6 +14,7 @@ from types import MemberDescriptorType
 from typing import Any
 
 WAYS_OUT = {  # what to do about a fault that only the run shows
+    "IQ206": "store the value in a plain field, or read the underlying fields in the query",
     "IQ301": "hold the elements in a Set, a list or a tuple",
     "IQ302": "for a substring test write `str(x).find(y) >= 0`",
     "IQ303": "give its class a `__hash__`, or `@dataclass(eq=False)`; copy what other code made: `dict(d)`",
@@ -27,9 +28,9 @@ WAYS_OUT = {  # what to do about a fault that only the run shows
 class IncoqRuntimeError(Exception):
     """A fault of the program that only its run shows; `code` is listed in the reference of incoq."""
 
-    def __init__(self, code: str, message: str) -> None:
-        way = f" ({WAYS_OUT[code]})" if code in WAYS_OUT else ""
-        super().__init__(f"[{code}] {message}{way}")
+    def __init__(self, code: str, message: str, way: str = "") -> None:
+        way = way or WAYS_OUT.get(code, "")
+        super().__init__(f"[{code}] {message} ({way})" if way else f"[{code}] {message}")
         self.code = code
 
 
@@ -712,11 +713,19 @@ SOURCES = {Set, PlainSet, Dict, frozenset, range}
 REFUSED: list[Any] = []  # errors that the next query raises; and what is in STALE
 
 
-def refuse(code: str, message: str) -> None:
+def refuse(code: str, message: str, way: str = "") -> None:
     """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
     if len(REFUSED) < 100:
-        REFUSED.append(IncoqRuntimeError(code, message))
+        REFUSED.append(IncoqRuntimeError(code, message, way))
         hide()
+
+
+def refuse_unseen(v: Any, done: str) -> None:
+    """Refuse a container that code made which was not compiled."""
+    cls = v.__class__
+    kind = next((base.__name__ for base in (set, list, dict) if issubclass(cls, base)), "")
+    way = f"other code made it: hold a copy of your own, `{kind}(x)`" if kind else ""
+    refuse("IQ301", f"{done} a {cls.__name__}, whose changes cannot be seen", way)
 
 
 # As long as nothing is refused, a query that was asked before finds its answer at once under another name, in
@@ -740,7 +749,8 @@ def check_reading(cls: Any) -> None:
             break
         for own in READING:
             if own in vars(base):
-                refuse("IQ301", f"a query reads a {cls.__name__}, which has its own `{own}`")
+                way = f"leave `{own}` to the container, and give the class a method of another name"
+                refuse("IQ301", f"a query reads a {cls.__name__}, which has its own `{own}`", way)
 
 
 def is_source(s: Any) -> bool:
@@ -759,6 +769,8 @@ def is_source(s: Any) -> bool:
         return True
     if issubclass(cls, (str, bytes, bytearray)):
         refuse("IQ302", f"a query iterates over the {cls.__name__} {s!r:.40}")
+    elif issubclass(cls, (set, list, dict)):
+        refuse_unseen(s, "a query iterates over")
     elif hasattr(cls, "__iter__") or hasattr(cls, "__getitem__"):
         refuse("IQ301", f"a query iterates over a {cls.__name__}, which cannot be maintained")
     return False
@@ -811,7 +823,7 @@ def items(m: Any) -> Iterable[Any]:
         is_source(m)
         return dict.items(m)
     if isinstance(m, dict):
-        refuse("IQ301", f"a query looks into a {m.__class__.__name__}, whose changes cannot be seen")
+        refuse_unseen(m, "a query looks into")
     return ()
 
 
@@ -820,7 +832,8 @@ def entries(m: Any) -> Iterable[Any]:
     if isinstance(m, (tuple, str, bytes, range)):
         return [(k, m[k]) for k in range(-len(m), len(m))]
     if isinstance(m, list):
-        refuse("IQ301", "a query looks into a list by position; a list is a bag to queries")
+        way = "keep what stands there in a field or a dict, or hold a tuple"
+        refuse("IQ301", "a query looks into a list by position; a list is a bag to queries", way)
     return items(m)
 
 
@@ -886,7 +899,7 @@ def watchable(v: Any) -> bool:
     if isinstance(v, (Set, Dict, List)):
         return is_source(v)
     if isinstance(v, (set, list, dict)):
-        refuse("IQ301", f"a condition depends on the content of a {v.__class__.__name__}")
+        refuse_unseen(v, "a condition depends on the content of")
     return False
 
 
@@ -909,7 +922,8 @@ def has_hash(v: Any) -> bool:
     except TypeError:
         return False
     except AttributeError:
-        refuse("IQ303", f"a field of a {v.__class__.__name__} is set before its hash can be told")
+        way = "set the fields that `__hash__` reads before the others"
+        refuse("IQ303", f"a field of a {v.__class__.__name__} is set before its hash can be told", way)
         return False
     if v.__class__.__hash__ is object.__hash__:
         HASHABLE.add(v.__class__)
@@ -931,7 +945,7 @@ def keyable(v: Any) -> bool:
         if isinstance(v, tuple):
             return all(map(keyable, v))
         if isinstance(v, (set, list, dict)):
-            refuse("IQ301", f"a query reached a {v.__class__.__name__}, whose changes cannot be seen")
+            refuse_unseen(v, "a query reached")
             return False
         refuse("IQ303", f"a query reached a {v.__class__.__name__}, which cannot be a key")
         return False
@@ -1208,7 +1222,8 @@ def plain(v: Any) -> Any:
     ):
         PLAIN.add(cls)  # nothing to look into: Python's own error, or its own text, is the answer
         return v
-    refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen")
+    way = "compare or compute with tuples, or with the objects that hold it; `len` and `in` are maintained"
+    refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen", way)
     raise TypeError(f"cannot look into {cls.__name__}")
 
 
@@ -1223,7 +1238,8 @@ def unmoved(v: Any) -> Any:
         return v
     if any(operator in vars(base) for base in own for operator in OPERATORS):
         if has_fields(v) and not is_value_class(cls):
-            refuse("IQ301", f"a condition looks into a {cls.__name__}, which may compute from its fields")
+            message = f"a condition looks into a {cls.__name__}, which may compute from its fields"
+            refuse("IQ301", message, "read its fields in the query")
             raise TypeError(f"cannot look into {cls.__name__}")
     elif not issubclass(cls, (tuple, frozenset)):
         PLAIN.add(cls)
@@ -1252,7 +1268,8 @@ def called_of(v: Any, method: str) -> Any:
         return v
     own = hasattr(getattr(cls, method), "__code__")  # a function of the program
     if own or has_fields(v) or isinstance(v, (bytearray, list, set, dict)):
-        refuse("IQ301", f"a condition calls `{method}` of a {cls.__name__}, which may read what changes")
+        way = "read its fields in the query"
+        refuse("IQ301", f"a condition calls `{method}` of a {cls.__name__}, which may read what changes", way)
         raise TypeError(f"cannot call a method of {cls.__name__}")
     return v
 
@@ -1498,7 +1515,8 @@ UNSEEN = {"__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__"
 def named(attribute: Any) -> Any:
     """A computed name of an attribute, unless what it names changes fields unseen."""
     if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
-        raise IncoqRuntimeError("IQ220", f"`{attribute}`, reached by a computed name, changes fields unseen")
+        message = f"`{attribute}`, reached by a computed name, changes fields unseen"
+        raise IncoqRuntimeError("IQ220", message, "assign the field, or use `setattr`")
     return attribute
 
 
@@ -1687,7 +1705,7 @@ def drop_past(o: Any, field: str) -> None:
 
 def on_class(field: str) -> IncoqRuntimeError:
     """The error for a class attribute that is assigned on the class and that queries read of its objects."""
-    return IncoqRuntimeError("IQ222", f"`{field}` is assigned on a class; assign it on the objects")
+    return IncoqRuntimeError("IQ222", f"`{field}` is assigned on a class", "assign it on the objects")
 
 
 def only_adds() -> IncoqRuntimeError:

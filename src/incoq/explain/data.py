@@ -9,7 +9,7 @@ from typing import Any
 from incoq.compile import MODES, Compiled, compile_program
 from incoq.errors import CompileError
 from incoq.explain.advice import advice
-from incoq.explain.costs import clause_numbers, demand_cost, original_cost, update_costs, update_of
+from incoq.explain.costs import clause_numbers, demand_cost, legend, original_cost, update_costs, update_of
 from incoq.explain.functions import maintenance_functions
 from incoq.explain.graph import graph_data
 from incoq.explain.source import source_of
@@ -36,6 +36,18 @@ def explain_json(compiled: Compiled, steps: bool = False) -> dict[str, Any]:
                 ).plan
             except CompileError as error:
                 refused[mode] = f"refused: {error.code}, {error.message}"
+    updates = update_costs(plans, refused)
+    query_costs = [
+        {
+            "query": query.name,
+            "original": original_cost(compiled.plan, query),
+            "first_time": {
+                mode: demand_cost(plans[mode], query) if mode in plans else refused[mode] for mode in MODES
+            },
+            "afterwards": "O(1)",
+        }
+        for query in compiled.plan.queries
+    ]
     pairs = list(zip(compiled.sites, compiled.plan.queries, strict=True))
     shown = {"steps": [asdict(step) for step in steps_of(compiled)]} if steps else {}
     return {
@@ -45,19 +57,9 @@ def explain_json(compiled: Compiled, steps: bool = False) -> dict[str, Any]:
         "files": [m.filename for m in compiled.program.modules],
         "queries": [_query(compiled, site, query) for site, query in pairs],
         "invariants": [_invariant(compiled, i) for i in compiled.plan.invariants],
-        "updates": update_costs(plans, refused),
-        "query_costs": [
-            {
-                "query": query.name,
-                "original": original_cost(compiled.plan, query),
-                "first_time": {
-                    mode: demand_cost(plans[mode], query) if mode in plans else refused[mode]
-                    for mode in MODES
-                },
-                "afterwards": "O(1)",
-            }
-            for query in compiled.plan.queries
-        ],
+        "updates": updates,
+        "query_costs": query_costs,
+        "legend": legend(repr([updates, query_costs])),
         "maintenance": list(maintenance_functions(compiled)),
         "notices": [*map(str, compiled.notices), *(a.text for a in advice(compiled))],
         **shown,

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from incoq.compile import Compiled
 from incoq.explain.data import explain_json
+from incoq.explain.text import REFUSED
 from incoq.frontend.program import Module
 from incoq.pages import render
 from incoq.pages.draw_graph import Link, Node, draw_graph
@@ -48,6 +49,7 @@ def page(compiled: Compiled, steps: bool = False) -> str:
             for number, rewritten in enumerate(compiled.modules)
         ],
         known=known,
+        modes=[m for m in ("incremental", "filtered") if not data["updates"][0][m].startswith(REFUSED)],
     )
 
 

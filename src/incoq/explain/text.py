@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+REFUSED = "refused: "  # how the text of a mode begins that refuses the program
+
 _JOINT = "\N{NO-BREAK SPACE}"
 
 
@@ -129,16 +131,28 @@ class _Printer:
 
     def costs(self, data: dict[str, Any]) -> None:
         self.heading("Costs")
+        if data["legend"]:
+            self.line("  What the factors count:")
+        for row in data["legend"]:
+            self.wrapped(row["meaning"], f"    {row['sign']:<16}", " " * 20)
+        modes = []
+        for mode in ("incremental", "filtered"):
+            if data["updates"][0][mode].startswith(REFUSED):
+                self.line()
+                why = data["updates"][0][mode].removeprefix(REFUSED)
+                self.wrapped(f"{mode} mode refuses this program: {why}", "  ")
+            else:
+                modes.append(mode)
         for update in data["updates"]:
             self.line()
             self.title(update["update"])
-            for mode in ("original", "incremental", "filtered"):
+            for mode in ("original", *modes):
                 self.labelled(mode, update[mode])
         for query in data["query_costs"]:
             self.line()
             self.title(f"asking {query['query']}")
             self.labelled("original", query["original"])
-            for mode in ("incremental", "filtered"):
+            for mode in modes:
                 self.labelled(mode, f"{query['afterwards']}; the first time {query['first_time'][mode]}")
 
     def maintenance(self, functions: list[dict[str, str]]) -> None:

@@ -54,6 +54,7 @@ class Options:
     """What `@query(...)` was given."""
 
     demand: tuple[str, ...] | None = None
+    demand_at: ast.expr | None = None  # where that is written
     keep: Keep = field(default_factory=Keep)
     facts: tuple[Fact, ...] = ()
 
@@ -120,6 +121,8 @@ class _Finder:
                     _check_class_scope(module, child, owners[-1])
                 self.inline.append((module, child, owners))
                 continue
+            if isinstance(child, ast.Name | ast.Attribute):
+                _check_use(module, child)
             inside = (*owners, child) if isinstance(child, _Scope) else owners
             self._collect(module, child, inside, isinstance(child, ast.ClassDef))
 
@@ -200,7 +203,7 @@ class _Finder:
             if home is not module and not self._means_same(module, home, hidden):
                 message = f"`{query.name}` reads the global `{hidden}` of another module"
                 raise module.error("IQ209", message, func, "make what it reads a parameter of both queries")
-        return Called(query.name, query.hidden, query.aggregate is None)
+        return Called(query.name, len(query.params), query.hidden, query.aggregate is None)
 
     def imports(self, module: Module, node: ast.expr, alias: str, original: str) -> None:
         if self.aliases.setdefault(alias, original) != original:
@@ -277,6 +280,19 @@ def _check_names(module: Module) -> None:
                     )
 
 
+def _check_use(module: Module, node: ast.Name | ast.Attribute) -> None:
+    """A compiled program has no `query` or `lru` that could be called, passed or renamed."""
+    for original, way in _USES.items():
+        if module.is_incoq(node, original):
+            raise module.error("IQ209", f"`{original}` of incoq is used as a value", node, way)
+
+
+_USES = {
+    "query": "mark a function or method by `@query`, or ask in place: `query({... for ... in ...})`",
+    "lru": "write it out where the query is marked: `@query(keep=lru(1000))`",
+}
+
+
 def _decorated(module: Module, node: ast.AST) -> Options | None:
     """The options of a query definition; None if `node` is none."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -285,9 +301,12 @@ def _decorated(module: Module, node: ast.AST) -> Options | None:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         if module.is_incoq(called, "query"):
             if isinstance(node, ast.AsyncFunctionDef):
-                raise module.error("IQ212", "a query cannot be asynchronous", node)
+                way = "write `def`; asynchronous functions ask a query as they call any function"
+                raise module.error("IQ212", "a query cannot be asynchronous", node, way)
             if len(node.decorator_list) != 1:
-                raise module.error("IQ208", "a query takes no further decorators", node.decorator_list[0])
+                other = next(d for d in node.decorator_list if d is not decorator)
+                way = f"leave `@{ast.unparse(other)}` out, or put it on a function that asks the query"
+                raise module.error("IQ208", "a query takes no further decorators", other, way)
             return _options(module, decorator) if isinstance(decorator, ast.Call) else Options()
     return None
 
@@ -304,8 +323,30 @@ def _signature(module: Module, node: ast.FunctionDef) -> tuple[tuple[str, ...], 
     params = tuple(a.arg for a in arguments.posonlyargs + arguments.args)
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if not (len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None):
-        raise module.error("IQ200", f"the body of `{node.name}` is not one return", node)
+        culprit, way = _beside_return(node, body)
+        raise module.error("IQ200", f"the body of `{node.name}` is not one return", culprit, way)
     return params, body[0].value
+
+
+def _beside_return(node: ast.FunctionDef, body: Sequence[ast.stmt]) -> tuple[ast.AST, str | None]:
+    """The statement that makes a body more, or less, than one `return`, and what to do about it."""
+    match body:
+        case [ast.Expr(value=ast.SetComp() | ast.DictComp() | ast.Call() | ast.Compare()) as alone]:
+            return alone, "write `return` before it"
+        case [ast.Return(value=None) as alone]:
+            return alone, "return a comprehension: `return {... for ... if ...}`"
+        case [ast.Return(), after, *_]:
+            return after, "leave out what follows the `return`"
+        case [
+            ast.Assign(targets=[ast.Name(id=local)])
+            | ast.AnnAssign(target=ast.Name(id=local))
+            | ast.AugAssign(target=ast.Name(id=local)) as first,
+            ast.Return(),
+        ]:
+            return first, f"write what `{local}` is where it is used, or make it a parameter of the query"
+        case [first, *_]:
+            return next((s for s in body if isinstance(s, ast.For | ast.While)), first), None
+    return node, None
 
 
 def _make(
@@ -321,11 +362,16 @@ def _make(
     if demand is not None:
         for parameter in demand:
             if parameter not in params:
-                raise module.error("IQ208", f"`{parameter}` is not a parameter of `{name}`", node)
+                names = ", ".join(f"`{p}`" for p in params)
+                way = f"it has the parameters {names}" if params else "it has no parameters: leave this out"
+                message = f"`{parameter}` is not a parameter of `{name}`"
+                raise module.error("IQ208", message, options.demand_at or node, way)
         missing = unreached({*demand, *hidden}, params, body.clauses)
         if missing:
             raise module.error(
-                "IQ207", f"with demand={demand!r} the variable `{missing[0]}` is not reachable", node
+                "IQ207",
+                f"with demand={demand!r} the variable `{missing[0]}` is not reachable",
+                options.demand_at or node,
             )
     all_demand = (*(demand if demand is not None else params), *hidden)
     return ObjectQuery(
@@ -419,14 +465,14 @@ def _options(module: Module, call: ast.Call) -> Options:
         value = keyword.value
         match keyword.arg:
             case "demand":
-                options = replace(options, demand=_strings(module, value))
+                options = replace(options, demand=_strings(module, value), demand_at=value)
             case "keep":
                 options = replace(options, keep=_keep(module, value))
             case "assume":
                 facts = tuple(_fact(module, text, value) for text in _strings(module, value))
                 options = replace(options, facts=facts)
             case _:
-                raise module.error("IQ208", f"unknown option `{keyword.arg}`", value)
+                raise module.error("IQ208", f"unknown option `{keyword.arg}`", keyword)
     return options
 
 
@@ -447,7 +493,14 @@ def _keep(module: Module, node: ast.expr) -> Keep:
             module.is_incoq(func, "lru") and size > 0
         ):
             return Keep("lru", size)
-    raise module.error("IQ208", 'keep is lru(n), "weak" or "explicit", written out', node)
+    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "lru":
+        if not module.is_incoq(node.func, "lru"):
+            way = "write `from incoq import lru`"
+            raise module.error("IQ208", "`lru` is not imported from incoq", node, way)
+        message = "n of lru(n) is a positive number, written out"
+        raise module.error("IQ208", message, node, "write, for example, `keep=lru(1000)`")
+    way = "leave it out to keep all that is asked"
+    raise module.error("IQ208", 'keep is lru(n), "weak" or "explicit", written out', node, way)
 
 
 def _fact(module: Module, text: str, node: ast.expr) -> Fact:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,9 +152,13 @@ def parse_module(source: str, filename: str, name: str = "__main__") -> Module:
     """Parse one module; a syntax error becomes a coded one."""
     try:
         tree = ast.parse(source, filename)
+        with warnings.catch_warnings():  # Python tells of what it warns of where the program is run
+            warnings.simplefilter("ignore")
+            compile(source, filename, "exec", dont_inherit=True)  # finds what only scopes show
     except SyntaxError as error:
-        text = (error.text or "").rstrip("\r\n")
-        place = Position(filename, error.lineno or 1, max(error.offset or 1, 1), text)
+        line = error.lineno or 1
+        text = error.text or "".join(source.splitlines()[line - 1 : line])
+        place = Position(filename, line, max(error.offset or 1, 1), text.rstrip("\r\n"))
         raise CompileError("IQ101", f"syntax error: {error.msg}", place) from None
     except ValueError as error:
         raise CompileError("IQ101", f"not Python source: {error}", Position(filename, 1, 1)) from None
@@ -181,6 +186,7 @@ def read_source(path: Path) -> str:
 
 def read_program(path: Path) -> Program:
     """A file, or a directory with all its `.py` files."""
+    check_there(path)
     if path.is_dir():
         files = sorted(p for p in path.rglob("*.py") if not _is_hidden(p.relative_to(path)))
         if not files:
@@ -195,9 +201,17 @@ def read_program(path: Path) -> Program:
             module.is_package = is_package
             modules.append(module)
         return Program(modules, path)
-    if not path.exists():
-        raise CompileError("IQ100", f"no such file: {path}", Position(str(path), 1, 1))
     return Program([parse_module(read_source(path), str(path))], None)
+
+
+def check_there(path: Path) -> None:
+    """Refuse a path that leads to nothing."""
+    try:
+        path.stat()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        message = f"no such file: {path}" if missing else f"cannot read {path}: {error.strerror}"
+        raise CompileError("IQ100", message, Position(str(path), 1, 1)) from None
 
 
 def _is_hidden(path: Path) -> bool:

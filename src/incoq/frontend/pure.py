@@ -24,14 +24,18 @@ _ORDERED = frozenset(["sorted", "list", "tuple", "reversed", "enumerate"])
 _DISPLAYED = {
     "set": "write a set comprehension, `{... for ... in ...}`",
     "dict": "write a dict comprehension, `{...: ... for ... in ...}`",
+    "next": "ask for the least: `min(((x.f, x.g) for x in s if ...), default=None)`",
+    "print": "print the answer where the query is asked",
 }
 _METHOD_HELP = {  # the way out for a method, by its name
     "get": "write `m[k]`: where there is no entry the combination is skipped",
     "issubset": "write `all(x in t for x in s)`",
     "issuperset": "write `all(x in s for x in t)`",
     "isdisjoint": "write `not any(x in t for x in s)`",
+    "add": "a query changes nothing: change what it reads where the query is asked",
     "": "read the fields that it reads in the query itself, or write it as a function over them",
 }
+_METHOD_HELP |= dict.fromkeys(("append", "remove", "discard", "update", "setdefault"), _METHOD_HELP["add"])
 PURE_BUILTINS = frozenset(
     [
         "abs",
@@ -221,6 +225,9 @@ class _Walk(ast.NodeTransformer):
                 self.refuse(
                     "IQ209", "a comprehension as a value; use it as a source or in an aggregate", node
                 )
+            case ast.Lambda():
+                way = "for `max(s, key=...)` put the key first: `max(((x.f, x.g) for x in s), default=None)`"
+                self.refuse("IQ209", "a lambda is not supported in a query", node, way)
             case _:
                 self.refuse("IQ209", f"`{ast.unparse(node)}` is not supported in a query", node)
         raise AssertionError("unreachable")
@@ -380,12 +387,26 @@ class _Walk(ast.NodeTransformer):
                 return self._inline(node, attr, *found)
             case ast.Attribute(value=receiver, attr=method) if method in PURE_METHODS:
                 node.func.value = self.visit(receiver)
+            case ast.Attribute() as function if self._is_of_module(function):
+                message = f"cannot see what `{ast.unparse(function)}` reads"
+                way = "call it where the query is asked, and pass what it gives; or hold that in a field"
+                self.refuse("IQ202", message, node, way)
             case ast.Attribute(attr=method):
                 message = f"the method `{method}` may read what no relation shows"
                 self.refuse("IQ202", message, node, _METHOD_HELP.get(method, _METHOD_HELP[""]))
             case _:
                 self.refuse("IQ202", f"cannot see what `{ast.unparse(node.func)}` reads", node)
         return self._arguments(node)
+
+    def _is_of_module(self, node: ast.Attribute) -> bool:
+        """Is this a function of what is imported, such as `time.time` or `datetime.datetime.now`?"""
+        owner: ast.expr = node
+        while isinstance(owner, ast.Attribute):
+            owner = owner.value
+        if not isinstance(owner, ast.Name) or self.is_variable(owner.id):
+            return False
+        binding = self.module.bindings.get(owner.id)
+        return binding is not None and binding.kind == "import"
 
     def _arguments(self, node: ast.Call) -> ast.Call:
         node.args = [self.visit(a) for a in node.args]
@@ -432,9 +453,9 @@ class _Walk(ast.NodeTransformer):
         if function.decorator_list:
             self.refuse("IQ202", f"`{identifier}` is decorated, so what it reads cannot be seen", node)
         if not (len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None):
-            self.refuse(
-                "IQ202", f"`{identifier}` is more than one return, so what it reads cannot be seen", node
-            )
+            message = f"`{identifier}` is more than one return, so what it reads cannot be seen"
+            way = f"write `{identifier}` as one `return`, or hold what it gives in a field"
+            self.refuse("IQ202", message, node, way)
         if arguments.vararg or arguments.kwarg:
             self.refuse("IQ209", f"`{identifier}` must have plain parameters to be called in a query", node)
         bound = self._bind(node, identifier, arguments)

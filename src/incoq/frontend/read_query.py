@@ -52,6 +52,7 @@ class Called:
     """A query that another one calls."""
 
     name: str
+    parameters: int
     hidden: tuple[str, ...]
     is_set: bool
 
@@ -101,7 +102,11 @@ def read_body(place: Place, node: ast.expr, params: Sequence[str]) -> Body:
     if found is not None:
         return _read_aggregate(found, place, params, lambda comp: comp)
     if not isinstance(node, _VALUES):
-        way = "write `{...}` for `[...]`, and sort the answer where it is used" if _is_list(node) else None
+        way = None
+        if isinstance(node, ast.GeneratorExp):
+            way = "write `{...}` for `(...)`"
+        elif isinstance(node, ast.ListComp | ast.List):
+            way = "write `{...}` for `[...]`, and sort the answer where it is used"
         raise place.module.error("IQ209", f"`{ast.unparse(node)[:60]}` is not a query", node, way)
     alone = ast.GeneratorExp(node, [])
     body = _Reader(place, ast.copy_location(alone, node), params).read()
@@ -391,7 +396,11 @@ class _Reader:
             case ast.Attribute(value=ast.Name(id="self") as receiver):
                 arguments.insert(0, receiver)
         if node.keywords or not all(is_selector(a) for a in arguments):
-            raise self.module.error("IQ209", "a query is called with variables and selectors only", node)
+            way = "give them by position; what is computed may be a parameter of both queries"
+            raise self.module.error("IQ209", "a query is called with variables and selectors only", node, way)
+        if len(arguments) != found.parameters:
+            message = f"`{found.name}` has {found.parameters} parameters, and is given {len(arguments)}"
+            raise self.module.error("IQ209", message, node, "give each of its parameters by position")
         for hidden in found.hidden:
             if self.is_variable(hidden):
                 message = f"`{found.name}` reads the global `{hidden}`, which is a variable here; rename one"
@@ -459,11 +468,22 @@ def _way(source: ast.expr) -> str | None:
             return f"write `for x in {ast.unparse(left)} if x {test} {ast.unparse(right)}`"
         case ast.BinOp(op=ast.BitOr()):
             return "ask one query about each of the sets, and unite the answers where they are used"
+        case ast.Call(func=ast.Name(id="filter")):
+            return "write what it tests as an `if` of the query"
+        case ast.Call(func=ast.Name(id="map")):
+            return "write what it computes where its result is used"
+        case ast.Call(func=ast.Name(id="enumerate" | "zip")):
+            return "hold tuples in a set, and take them apart: `for (i, x) in pairs`"
+        case ast.Call(func=ast.Name(id="range")):
+            return "pass it as a parameter: what is given as `range(n)` can be iterated over"
+        case ast.Call(func=ast.Name(id=kind), args=[whole, *_]) if kind in _COPIES and is_selector(whole):
+            return f"iterate over `{ast.unparse(whole)}` itself"
+        case ast.Call():
+            return "make it a query, whose answer may be a source, or hold the elements in a set"
     return None
 
 
-def _is_list(node: ast.expr) -> bool:
-    return isinstance(node, ast.ListComp | ast.GeneratorExp | ast.List)
+_COPIES = ("sorted", "reversed", "list", "tuple", "set", "frozenset", "iter")
 
 
 def unreachable(clauses: Sequence[Membership | Condition], reached: set[str]) -> set[str]:

@@ -18,7 +18,7 @@ from incoq.codegen.build_program import RewrittenModule
 from incoq.compile import Compiled
 from incoq.counting import count_loops
 from incoq.explain.functions import CONTAINERS
-from incoq.loading import LoadedProgram
+from incoq.loading import LoadedProgram, classes_of
 from incoq.profile.figures import Place, Profile, QueryFigures, Work, clock
 from incoq.profile.naive import COUNTS, Naive
 
@@ -80,7 +80,7 @@ class ProfiledRun:
         for name in [n for table in tables for n in table.values()] + [support.setattr_, support.delattr_]:
             namespace[name] = self._updating(namespace[name], name)
         for container, methods in CONTAINERS.items():
-            for owner in _classes(namespace, namespace[support.names[container]]):
+            for owner in classes_of(namespace, namespace[support.names[container]]):
                 for method in methods:
                     if method in vars(owner):
                         name = f"{container}.{method}"
@@ -117,9 +117,10 @@ class ProfiledRun:
         def asked(*args: Any) -> Any:
             key = tuple(args[i] for i in positions)
             try:
-                hits.append((key[0] if len(key) == 1 else key) in kept)
-            except TypeError:  # not a key: the query itself says so
-                return function(*args)
+                hit = (key[0] if len(key) == 1 else key) in kept
+            except TypeError:  # a list or dict that no query has reached, or what cannot be a key
+                hit = False
+            hits.append(hit)
             return ask(*args)
 
         return _named_like(asked, function)
@@ -184,9 +185,3 @@ class ProfiledRun:
 def _named_like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     wrapper.__name__, wrapper.__doc__ = function.__name__, function.__doc__
     return wrapper
-
-
-def _classes(namespace: Mapping[str, Any], base: type) -> list[type]:
-    """A container of the support code and the classes that it derives from it."""
-    found = (c for c in namespace.values() if isinstance(c, type) and issubclass(c, base))
-    return list(dict.fromkeys(found))  # a class may have several names
