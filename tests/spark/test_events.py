@@ -32,6 +32,15 @@ READER = Reader(deploy_source(RUNNING))
         ('{"seq": 1, "rel": "field_loc", "op": "assign", "values": ["u"]}', "2 values are needed, not 1"),
         ('{"seq": 1, "rel": "demand_nyc_fans", "op": "add", "values": ["c"]}', "2 values are needed, not 1"),
         ('{"seq": 1, "rel": "demand_nyc_fans", "op": "add", "values": ["c", null]}', "a parameter is null"),
+        ('{"seq": 1, "rel": "demand_nyc_fans", "op": "add", "values": ["c", {}]}', "an object is no value"),
+        ('{"seq": 1, "rel": "member", "op": "add", "values": ["s", NaN]}', "nan is no number of JSON"),
+        ('{"seq": 1, "rel": "member", "op": "add", "values": ["s", [1e999]]}', "inf is no number of JSON"),
+        ('{"seq": 1, "rel": "member", "op": "add", "values": ["s", "\\ud800"]}', "a text is not Unicode"),
+        ('{"seq": 1, "rel": "member", "op": "add", "values": ["s", "\udcff"]}', "a text is not Unicode"),
+        (
+            f'{{"seq": 1, "rel": "member", "op": "add", "values": ["s", {"[" * 400 + "]" * 400}]}}',
+            "lists are nested more than 100 deep",
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_understood_is_rejected_with_its_reason(line: str, reason: str) -> None:
@@ -61,6 +70,20 @@ def test_a_sequence_number_that_was_seen_before_is_rejected_and_the_rest_goes_on
 def test_numbers_that_are_equal_are_one_element() -> None:
     told = lines([("member", "add", "s", 1), ("member", "remove", "s", 1.0)])
     assert ("member", "s", "j1", "j1.0", False) in READER.read(told, None).rows
+
+
+def test_a_file_may_begin_with_a_mark_and_hold_bytes_that_are_no_text(tmp_path: Path) -> None:
+    from incoq.spark.status import status_of
+
+    made = pipeline(tmp_path)
+    folder = tmp_path / "changes"
+    folder.mkdir()
+    wrong = '{"seq": 99, "rel": "field_loc", "op": "assign", "values": ["u2", "N\udcffC"]}'
+    text = "\ufeff" + "\r\n".join([*lines(WORLD), "", wrong])
+    (folder / "a.jsonl").write_bytes(text.encode(errors="surrogateescape"))
+    made.run_directory(folder)
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
+    assert status_of(made.store)["rejected_reasons"] == {"a text is not Unicode": 1}
 
 
 def test_rejected_events_are_kept_counted_and_harm_nothing(tmp_path: Path) -> None:

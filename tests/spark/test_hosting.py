@@ -126,6 +126,59 @@ def test_a_field_with_the_name_of_a_method_of_strings_may_be_missing(tmp_path: P
     assert first == [(["s"], "Dr")]
 
 
+@pytest.mark.parametrize("result", ["u.n", "(u, u.n)", "(u, (u.n, u.n))"])
+def test_equal_numbers_of_other_types_are_other_results(tmp_path: Path, result: str) -> None:
+    query = f"@query\ndef q(s):\n    return {{{result} for u in s}}\n"
+    query += "@query\ndef m(s):\n    return max(u.n for u in s)\n"
+    made = pipeline(tmp_path, HEAD + query)
+    demand = [(f"demand_{name}", "add", "s") for name in "qm"]
+    made.run_batch(lines([*demand, ("member", "add", "s", "u"), ("field_n", "assign", "u", 1)]), "a")
+    for number, value in enumerate((True, 1.0, 1, 1.0, 0.0, -0.0, False)):
+        made.run_batch(lines([("field_n", "assign", "u", value)], 10 + number), "b")
+        for query in "qm":
+            ((_, found),) = results(made, query)
+            assert repr(value) in repr(found)
+        made.compact() if number % 2 else None
+        assert made.verify() == []
+
+
+def test_elements_keep_their_types(tmp_path: Path) -> None:
+    query = "@query\ndef q(s):\n    return {x for x in s}\n"
+    found = answers(
+        tmp_path, query,
+        [("demand_q", "add", "s"), ("member", "add", "s", [1, 2])],
+        [("member", "remove", "s", [1, 2]), ("member", "add", "s", [True, 2])],
+    )  # fmt: skip
+    assert repr(found) == repr([[(["s"], [1, 2])], [(["s"], [True, 2])]])
+
+
+def test_demanded_values_keep_their_types(tmp_path: Path) -> None:
+    from incoq.spark import worker
+
+    query = "@query\ndef q(s, k):\n    return {(u.n, k) for u in s if u.n >= k}\n"
+    made = pipeline(tmp_path, HEAD + query, snapshot_every=2)
+    demand = [("demand_q", "add", "s", value) for value in (True, 2.0)]
+    facts = [("member", "add", "s", "v"), ("field_n", "assign", "v", 2)]
+    made.run_batch(lines([*demand, *facts]), "a")
+    expected = [(["s", 2.0], [2, 2.0]), (["s", True], [2, True])]
+    assert repr(results(made, "q")) == repr(expected)
+    for number in range(3):  # from the log, from a snapshot, from the base
+        worker.ENGINES.clear()
+        made.run_batch(lines([("field_n", "unassign", "v")], 50 + 2 * number), "b")
+        made.run_batch(lines([("field_n", "assign", "v", 2)], 51 + 2 * number), "b")
+        assert repr(results(made, "q")) == repr(expected)
+        made.compact() if number == 1 else None
+    made.run_batch(lines([("demand_q", "remove", "s", 1)], 90), "c")
+    assert results(made, "q") == [(["s", 2.0], [2, 2.0])]
+
+
+def test_a_dict_as_a_result_may_hold_booleans(tmp_path: Path) -> None:
+    query = "@query\ndef q(s):\n    return {u.n: u.flag for u in s}\n"
+    events = [("demand_q", "add", "s"), ("member", "add", "s", "u"), ("field_n", "assign", "u", "a")]
+    (first,) = answers(tmp_path, query, [*events, ("field_flag", "assign", "u", True)])
+    assert first == [(["s"], {"a": True})]
+
+
 def test_strings_are_values_too(tmp_path: Path) -> None:
     query = (
         '@query\ndef q(s):\n    return {u.n.upper()[0] for u in s if u.n.startswith("b") if len(u.n) > 2}\n'

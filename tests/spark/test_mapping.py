@@ -176,3 +176,28 @@ def test_a_row_that_cannot_be_understood_is_rejected(tmp_path: Path, line: str, 
     mapping = make_mapping(declared(tmp_path).source)
     batch = Reader(DEPLOYMENT, RowReader(mapping).rows).read([line], None)
     assert [r.reason for r in batch.rejected] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({"table": ["users"], "op": "insert", "after": {}}, "unknown table ['users']"),
+        ({"table": "groups", "op": "insert", "after": {"id": 1, "users": 5}}, "`users` is a list, not 5"),
+        ({"table": "groups", "op": "insert", "after": {"id": 1, "users": "a"}}, "`users` is a list, not 'a'"),
+        ({"table": "groups", "op": "insert", "after": {"id": [1], "users": []}}, "`id` is no id: [1]"),
+        ({"table": "groups", "op": "insert", "after": {"id": 1, "users": [{}]}}, "`users` is no id: {}"),
+        ({"table": "watched", "op": "insert", "after": {"celeb": 1, "grp": None}}, "a parameter is null"),
+    ],
+)  # fmt: skip
+def test_a_row_of_the_wrong_types_is_rejected(tmp_path: Path, event: dict[str, Any], reason: str) -> None:
+    made = Pipeline(store_of(tmp_path, declared(tmp_path)), in_process)
+    batch = made.reader.read([json.dumps({"seq": 1, **event})], None)
+    assert (batch.rows, [r.reason for r in batch.rejected]) == ([], [reason])
+
+
+def test_an_update_of_a_row_that_was_rejected_is_taken(tmp_path: Path) -> None:
+    made = Pipeline(store_of(tmp_path, declared(tmp_path)), in_process)
+    event = {"seq": 1, "table": "watched", "op": "update"}
+    event |= {"before": {"celeb": 1, "grp": None}, "after": {"celeb": 1, "grp": 2}}
+    batch = made.reader.read([json.dumps(event)], None)
+    assert batch.rows == [("demand_nyc_fans", '["u1","g2"]', "", None, True)]

@@ -108,3 +108,129 @@ def test_values_of_every_type_survive_the_bootstrap(spark: Any, tmp_path: Path) 
         command("bootstrap", program, "--store", tmp_path / f"store{number}", "--from", one)
         (line,) = result_lines(Store(tmp_path / f"store{number}"), "q")
         assert json.loads(line) == {"params": ["s"], "result": [owner, value]}
+
+
+LOOSE = """
+from incoq import Set, query
+R = Set()
+
+@query
+def q(s):
+    return {(u, u.n) for u in s}
+
+@query
+def bag(s):
+    return sum(len(u.n) for u in s)
+
+@query
+def entries(m):
+    return {(k, v) for k, v in m.items()}
+
+@query
+def pairs():
+    return {(a, b) for (a, b) in R}
+"""
+
+
+def loaded(spark: Any, folder: Path, road: str = "auto", **files: str) -> Any:
+    """A pipeline over tables of text; of each file, the name and what it holds."""
+    from incoq.spark import create, opened
+    from incoq.spark.status import status_of
+
+    (folder / "program.py").write_text(LOOSE)
+    (folder / "tables").mkdir()
+    for name, text in files.items():
+        table, _, suffix = name.rpartition("_")
+        (folder / "tables" / f"{table}.{suffix}").write_text(text)
+    create(folder / "store", folder / "program.py", spark, folder / "tables", partitions=2, road=road)
+    with opened(folder / "store", spark) as made:
+        assert made.verify() == []
+        found = {
+            name: [(row["params"], row["result"]) for row in map(json.loads, result_lines(made.store, name))]
+            for name in ("q", "bag", "entries", "pairs")
+        }
+        return found, status_of(made.store)["rejected_reasons"]
+
+
+def test_the_values_of_json_tables_keep_their_types_and_their_columns(spark: Any, tmp_path: Path) -> None:
+    found, rejected = loaded(
+        spark, tmp_path,
+        demand_q_jsonl='{"s": "s"}\n', demand_entries_jsonl='{"m": "m"}\n', demand_pairs_jsonl="{}\n",
+        member_jsonl='{"s": "s", "x": "u"}\nno row\n{"x": "v", "s": "s"}\n\n{"s": "s", "x": "w"}\n{"y": 1}\n',
+        field_n_jsonl='{"o": "u", "x": ["a", 1]}\n{"o": "v", "x": true}\n'
+        '{"x": 2.5, "o": "w"}\n{"o": "u9", "x": {}}',
+        item_jsonl='{"m": "m", "k": "a", "v": 1}\n{"m": "m", "k": "b"}\n',
+        R_jsonl='{"b": 1, "a": "x"}\n{"a": "y", "b": 2.0}\n',
+    )  # fmt: skip
+    assert repr(found["q"]) == repr([(["s"], ["u", ["a", 1]]), (["s"], ["v", True]), (["s"], ["w", 2.5])])
+    assert found["entries"] == [(["m"], ["a", 1]), (["m"], ["b", None])]
+    assert repr(found["pairs"]) == repr([([], [1, "x"]), ([], [2.0, "y"])])
+    assert rejected == {
+        "1 rows of member are not a line of JSON": 1,
+        "1 rows of member do not only have the columns s, x": 1,
+        "1 rows of field_n: an object is no value: give its id": 1,
+    }
+
+
+def test_csv_tables_have_numbers_where_nothing_is_lost_by_it(spark: Any, tmp_path: Path) -> None:
+    found, rejected = loaded(
+        spark, tmp_path,
+        demand_q_csv="s\ns\n", member_csv="x,s\nu,s\nv,s\n",
+        field_n_csv='x,o\n01234,u\n"a ""b""",v\n', item_csv="m,k,v\nm,1,2.5\nm,2,3\n",
+        demand_entries_csv="m\nm\n",
+    )  # fmt: skip
+    assert found["q"] == [(["s"], ["u", "01234"]), (["s"], ["v", 'a "b"'])]
+    assert repr(found["entries"]) == repr([(["m"], [1, 2.5]), (["m"], [2, 3.0])])
+    assert rejected == {}
+
+
+@pytest.mark.parametrize("road", ["engines", "joins"])
+def test_a_key_that_a_table_has_twice_counts_once(spark: Any, tmp_path: Path, road: str) -> None:
+    found, rejected = loaded(
+        spark, tmp_path, road,
+        demand_q_csv="s\ns\ns\n", demand_bag_csv="s\ns\n", member_csv="s,x\ns,u\ns,u\ns,v\n",
+        field_n_csv="o,x\nu,abc\nu,ab\nv,x\nv,x\n",
+    )  # fmt: skip
+    assert found["q"] == [(["s"], ["u", "abc"]), (["s"], ["v", "x"])]
+    assert found["bag"] == [(["s"], 4)]
+    assert rejected == {"1 rows of field_n say something else than another of the same key": 1}
+
+
+def test_columns_that_are_no_values_are_refused_and_decimals_are_numbers(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark.deployment import deploy_source
+    from incoq.spark.store import StoreError
+    from incoq.spark.tables import encode
+
+    deployment = deploy_source(LOOSE)
+    frame = spark.sql("select 'u' o, cast('a' as binary) x")
+    with pytest.raises(StoreError, match="field_n: column x is binary, which is no value: cast it to string"):
+        encode(frame, "field_n", deployment)
+    frame = spark.sql("select 'u' o, cast(1.50 as decimal(9,2)) x union all select 'v', null")
+    assert sorted(row["x"] for row in encode(frame, "field_n", deployment).collect()) == ["j1.5", "jnull"]
+    frame = spark.sql("select 's' s, double('nan') x union all select null, 1.5d union all select 's', 2.5d")
+    found = {(row["x"], row["k"], row["fault"]) for row in encode(frame, "member", deployment).collect()}
+    expected = {
+        (None, None, ": nan is no number of JSON"),
+        (None, None, " have no owner"),
+        (None, "j2.5", None),
+    }
+    assert found == expected
+
+
+def test_equal_values_of_other_types_by_joins(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark import create, opened, result_table
+
+    (tmp_path / "program.py").write_text(LOOSE)
+    create(tmp_path / "store", tmp_path / "program.py", spark, partitions=2)
+    with opened(tmp_path / "store", spark) as made:
+        made.roads.told = "engines"
+        facts = [("demand_q", "add", "s"), ("member", "add", "s", "u"), ("field_n", "assign", "u", 1)]
+        made.run_batch(lines(facts), "a")
+        for number, (road, value) in enumerate([("joins", True), ("engines", 1.0), ("joins", 1)]):
+            made.roads.told = road
+            made.run_batch(lines([("field_n", "assign", "u", value)], 10 + number), "b")
+            expected = json.dumps(["u", value])
+            assert list(result_lines(made.store, "q")) == [f'{{"params": ["s"], "result": {expected}}}']
+            assert [row["result"] for row in result_table(made.store.path, "q", spark).collect()] == [
+                expected
+            ]

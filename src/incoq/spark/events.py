@@ -18,7 +18,7 @@ from typing import Any
 
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER, Row
-from incoq.spark.values import NotAValue, as_key, as_text
+from incoq.spark.values import NotAValue, as_text, given_key, given_text
 
 _ADD = {"add": True, "remove": False, "delete": False}
 _ASSIGN = {"assign": True, "unassign": False}
@@ -79,6 +79,9 @@ class Reader:
                 event, end = None, -1
             if end != len(text):
                 batch.rejected.append(Rejected("not a line of JSON", line))
+                continue
+            if not _is_unicode(text, event):
+                batch.rejected.append(Rejected("a text is not Unicode", line))
                 continue
             try:
                 events.append((self._sequence(event), line, rows_of(event)))
@@ -142,6 +145,20 @@ _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # `json.load
 _FIRST = itemgetter(0)
 
 
+def _is_unicode(text: str, event: Any) -> bool:
+    """Can it be written? Half a surrogate pair cannot, and stands for a byte that is not UTF-8."""
+    escaped = "\\ud" in text or "\\uD" in text
+    if not escaped and text.isascii():
+        return True
+    try:
+        text.encode()
+        if escaped:
+            json.dumps(event, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
 def _member(op: Any, values: list[Any]) -> Row:
     present = _op(op, _ADD)
     _width(values, 2)
@@ -150,27 +167,32 @@ def _member(op: Any, values: list[Any]) -> Row:
 
 def _field(relation: str, op: Any, values: list[Any]) -> Row:
     if op == "assign" and len(values) == 2 and values[0].__class__ is str:  # most of them
-        return relation, values[0], "", as_text(values[1]), True
+        return relation, values[0], "", given_text(values[1]), True
     present = _op(op, _ASSIGN)
     _width(values, 2 if present else 1)
-    text = as_text(values[1]) if present else None
+    text = given_text(values[1]) if present else None
     return relation, _owner(values[0], "the object"), "", text, present
 
 
 def _entry(op: Any, values: list[Any]) -> Row:
     present = _op(op, _ASSIGN)
     _width(values, 3 if present else 2)
-    text = as_text(values[2]) if present else None
-    return ITEM, _owner(values[0], "the map"), as_key(values[1]), text, present
+    text = given_text(values[2]) if present else None
+    return ITEM, _owner(values[0], "the map"), given_key(values[1]), text, present
 
 
 def _demand(relation: str, width: int, op: Any, values: list[Any]) -> Row:
     present = _op(op, _ADD)
     _width(values, width)
-    for value in values:
-        if value is None:
-            raise Fault("a parameter is null")
-    return relation, as_key(values)[1:], "", None, present
+    return demand_row(relation, values, present)
+
+
+def demand_row(relation: str, values: list[Any], present: bool) -> Row:
+    """A demanded combination; its value is how it is spelled, where equal ones are spelled otherwise."""
+    if None in values:
+        raise Fault("a parameter is null")
+    key, text = given_key(values)[1:], as_text(values)[1:]
+    return relation, key, "", text if present and text != key else None, present
 
 
 def _tuple(relation: str, op: Any, values: list[Any]) -> Row:
@@ -182,7 +204,7 @@ def _tuple(relation: str, op: Any, values: list[Any]) -> Row:
 def _element(owner: str, value: Any, present: bool) -> Row:
     if value.__class__ is str:
         return MEMBER, owner, "s" + value, None, present
-    key = as_key(value)
+    key = given_key(value)
     text = as_text(value)
     return MEMBER, owner, key, text if text != key else None, present
 

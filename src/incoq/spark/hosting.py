@@ -13,6 +13,7 @@ concern this partition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from incoq.errors import IncoqError
@@ -285,11 +286,7 @@ class Engine:
             else:
                 s.content.pop(x, None)
         elif present:
-            if (
-                x.__class__ is not self.id_class
-                and x in s.content
-                and s.content[x].__class__ is not x.__class__
-            ):
+            if x.__class__ is not self.id_class and x in s.content and s.content[x] is not x:
                 self.discard(s, x)  # equal and not the same, 1 and True: the last one counts, as in the log
             self.add(s, x)
         else:
@@ -324,8 +321,11 @@ class Engine:
             else:
                 self.add(m, k)
 
-    def demand(self, query: str, params: str, wanted: bool) -> None:
-        """Begin or end to maintain the answer for these values of the demand parameters (JSON of a list)."""
+    def demand(self, query: str, params: str, wanted: bool, spelled: str | None = None) -> None:
+        """Begin or end to maintain the answer for these values of the demand parameters (JSON of a list).
+
+        `params` is the same for all equal values; they are `spelled` as they were given.
+        """
         plan = self.deployment.query(query)
         if not wanted:
             values = self.demanded.pop((query, params), None)
@@ -334,10 +334,16 @@ class Engine:
                 self.has_released = True
                 self.end[query](*values)
         elif (query, params) not in self.demanded:
-            values = self._combination(plan, params)
+            values = self._combination(plan, spelled or params)
             self.demanded[query, params] = values
             self._asked(plan, values, True)
             self.begin[query](*values)
+
+    def spelled(self, query: str, params: str) -> str | None:
+        """How a demanded combination was given, where that is not how `params` has it."""
+        given = self.demanded[query, params][: len(self.deployment.query(query).demand)]
+        text = as_text(shown(given))[1:]
+        return text if text != params else None
 
     def _asked(self, plan: QueryPlan, values: tuple[Any, ...], wanted: bool) -> None:
         """Note what is demanded from outside: another query may need the same, and shows it to nobody."""
@@ -451,7 +457,7 @@ def _value_text(kept: Any) -> str:
 
 
 def _difference(old: dict[Any, Any] | None, new: dict[Any, Any] | None) -> Iterator[tuple[Any, Any, int]]:
-    """Results that went and results that came."""
+    """Results that went and results that came; 1 and true are equal, and another result."""
     old, new = old or {}, new or {}
     for rest in {**old, **new}:
         before, after = old.get(rest, frozenset()), new.get(rest, frozenset())
@@ -459,3 +465,23 @@ def _difference(old: dict[Any, Any] | None, new: dict[Any, Any] | None) -> Itera
             yield rest, gone, -1
         for come in after - before:
             yield rest, come, 1
+        for gone, come in _respelled(before, after) if before and after else ():
+            yield rest, gone, -1
+            yield rest, come, 1
+
+
+_ALIKE = ({int}, {bool}, set[type]())  # equal values of one of these classes are written alike
+
+
+def _respelled(before: frozenset[Any], after: frozenset[Any]) -> Iterator[tuple[Any, Any]]:
+    """Equal results that are written otherwise: 1, 1.0 and true, also in tuples."""
+    kinds = {*map(type, before), *map(type, after)}
+    if kinds == {tuple}:
+        kinds = {*map(type, chain.from_iterable(before)), *map(type, chain.from_iterable(after))}
+    if {kind for kind in kinds if not issubclass(kind, str) and kind is not type(None)} in _ALIKE:
+        return
+    known = {x: x for x in before}
+    for x in after:
+        old = known.get(x, x)
+        if old is not x and not isinstance(x, str) and shown_text(old) != shown_text(x):
+            yield old, x

@@ -183,6 +183,7 @@ class Lookup:
         changes = _between(_log(self.log, relation), low, high)
         return [(o, k, x) for (o, k), x in _overlaid(table, changes).items()]
 
-    def demand(self, queries: Iterable[str]) -> list[tuple[str, str]]:
-        """All demanded combinations: (query, parameters)."""
-        return [(query, row[1]) for query in queries for row in self.rows(DEMAND + query, None)]
+    def demand(self, queries: Iterable[str]) -> list[tuple[str, str, str]]:
+        """All demanded combinations: (query, parameters, how these were spelled)."""
+        rows = [(query, row) for query in queries for row in self.rows(DEMAND + query, None)]
+        return [(query, params, spelled or params) for query, (_, params, _, spelled, _) in rows]

@@ -35,10 +35,10 @@ from pathlib import Path
 from typing import Any
 
 from incoq.spark.deployment import Deployment
-from incoq.spark.events import Fault
+from incoq.spark.events import Fault, demand_row
 from incoq.spark.hosting import DEMAND, MEMBER, Row
 from incoq.spark.store import StoreError
-from incoq.spark.values import as_key, as_text
+from incoq.spark.values import NotAValue, as_text, given_key, given_text
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,13 @@ class Column:
 
     def value(self, row: dict[str, Any]) -> Any:
         found = row.get(self.name)
-        return found if self.prefix is None or found is None else f"{self.prefix}{found}"
+        if self.prefix is None or found is None:
+            return found
+        if isinstance(found, bool):
+            found = str(found).lower()  # as in a table
+        elif not isinstance(found, str | int | float):
+            raise Fault(f"`{self.name}` is no id: {found!r:.40}")
+        return f"{self.prefix}{found}"
 
 
 @dataclass(frozen=True)
@@ -240,14 +246,19 @@ class RowReader:
     def rows(self, event: dict[str, Any]) -> list[Row]:
         """What is no longer there, then what is."""
         table, op = event.get("table"), event.get("op")
-        if table not in self.columns:
+        if not isinstance(table, str) or table not in self.columns:
             raise Fault(f"unknown table {table!r:.80}")
         if op not in ("insert", "update", "delete"):
             raise Fault(f"`op` is insert or update or delete here, not {op!r:.40}")
         before = self._image(event, "before", op != "insert")
         after = self._image(event, "after", op != "delete")
-        old = list(self.relations(table, before)) if before is not None else []
         new = list(self.relations(table, after)) if after is not None else []
+        old: list[Row] = []
+        try:
+            old = list(self.relations(table, before)) if before is not None else []
+        except (Fault, NotAValue):
+            if after is None:
+                raise  # otherwise it was rejected when it came: nothing of it is there
         kept = {row[:3] for row in new}
         gone: list[Row] = [(r, o, k, None, False) for r, o, k, _, _ in old if (r, o, k) not in kept]
         return gone + new
@@ -275,21 +286,22 @@ class RowReader:
             if t.table == table:
                 values = [column.value(row) for column in t.columns]
                 if t.relation.startswith(DEMAND):
-                    if None in values:
-                        raise Fault("a parameter is null")
-                    yield t.relation, as_key(values)[1:], "", None, True
+                    yield demand_row(t.relation, values, True)
                 else:
                     yield _element(t.relation, values if len(values) > 1 else values[0])
 
     def _object(self, c: ClassTable, row: dict[str, Any]) -> Iterator[Row]:
         owner = _owner(c.id.value(row))
         for field, column in c.fields:
-            yield f"field_{field}", owner, "", as_text(column.value(row)), True
+            yield f"field_{field}", owner, "", given_text(column.value(row)), True
         for s in c.sets:
             if s.field:
                 yield f"field_{s.field}", owner, "", "s" + s.id(owner), True
             if s.owner is None:
-                for element in row.get(s.member.name) or ():
+                elements = row.get(s.member.name)
+                if not isinstance(elements, list | None):
+                    raise Fault(f"`{s.member.name}` is a list, not {elements!r:.40}")
+                for element in elements or ():
                     yield _element(s.id(owner), s.member.value({s.member.name: element}))
 
 
@@ -300,7 +312,7 @@ def _owner(value: Any) -> str:
 
 
 def _element(owner: str, value: Any) -> Row:
-    key, text = as_key(value), as_text(value)
+    key, text = given_key(value), as_text(value)
     return MEMBER, owner, key, text if text != key else None, True
 
 

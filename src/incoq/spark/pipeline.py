@@ -43,7 +43,7 @@ KEEP_FEED = 100  # batches
 SNAPSHOT_EVERY = 20  # batches
 COMPACT_EVERY = 50  # batches in the log
 Runner = Callable[[str, Callable[[Any], Any], Sequence[Any]], list[Any]]  # a name, a function, its tasks
-# Writes a base to a place; its parts, and how many rows of which relation had no owner: they are rejected.
+# Writes a base to a place; its parts, and how many rows were rejected, by the reason.
 WriteBase = Callable[[Path], tuple[Sequence[Part], Mapping[str, int]]]
 
 
@@ -103,7 +103,7 @@ class Pipeline:
             p for p in folder.iterdir() if p.is_file() and _is_change_file(p) and p.name not in taken
         )
         for path in new:
-            with path.open(encoding="utf-8", errors="replace") as lines:
+            with path.open(encoding="utf-8-sig", errors="surrogateescape") as lines:
                 self.run_batch(lines, path.name, partial(_taken, source, path.name))
         return len(new)
 
@@ -185,7 +185,7 @@ class Pipeline:
         path = self.store.place("rejected", manifest.batch, manifest.token, ".parquet")
         columns = [
             [r.reason for r in batch.rejected],
-            [r.line.rstrip("\n") for r in batch.rejected],
+            [r.line.rstrip("\n").encode(errors="backslashreplace").decode() for r in batch.rejected],
             [source] * len(batch.rejected),
         ]
         seal = sealed.write_table(pa.table(columns, schema=REJECTED), self.store.path / path)
@@ -206,11 +206,10 @@ class Pipeline:
     def _begin(self, write: WriteBase, partitions: int) -> Manifest:
         attempt = token()
         path = self.store.place("base", 0, attempt)
-        parts, ownerless = write(self.store.path / path)
+        parts, reasons = write(self.store.path / path)
         base = Entry(0, path, write_index(self.store.path / path, parts), attempt)
         manifest = Manifest(partitions, 0, attempt, base)
         manifest, applied = self.roads.begin(manifest, [q.name for q in self.deployment.queries])
-        reasons = {f"{count} rows of {r} have no owner": count for r, count in ownerless.items() if count}
         batch = Batch(rejected=[Rejected(reason, "") for reason in reasons])
         manifest = self._write_rejected(manifest, batch, "bootstrap")
         manifest = with_total(manifest, changes=applied.changes, rejected=sum(reasons.values()))

@@ -132,9 +132,14 @@ class Recomputation:
             f.col("query"), *keys, f.col("params").alias("p"), f.col("result").alias("r")
         )
         both = anew.join(old, ["query", "kp", "kr"], "full_outer")
-        changed = both.where("params is null or p is null").select(
-            "query", f.coalesce("params", "p").alias("params"), f.coalesce("result", "r").alias("result"),
-            f.when(f.col("params").isNull(), -1).otherwise(1).cast("tinyint").alias("delta"),
+        both = both.where("params is null or p is null or result != r")  # 1 and true: equal, and another
+        signs = "array(if(p is null, null, -1), if(params is null, null, 1))"
+        delta = f.explode(f.expr(f"array_compact({signs})"))
+        changed = both.select("*", delta.alias("delta")).select(
+            "query",
+            f.when(f.col("delta") < 0, f.col("p")).otherwise(f.col("params")).alias("params"),
+            f.when(f.col("delta") < 0, f.col("r")).otherwise(f.col("result")).alias("result"),
+            f.col("delta").cast("tinyint").alias("delta"),
         )  # fmt: skip
         folder = self.store.path / place
         changed.write.parquet(str(folder))
@@ -158,13 +163,19 @@ def by_joins(spark: Any, store: Store) -> Callable[[Manifest | None, Manifest, s
     return write
 
 
-def result_frame(spark: Any, store: Store, files: Files) -> Any:
+def result_frame(spark: Any, store: Store, files: Files, with_batch: bool = False) -> Any:
     """Rows of the feed or of folded results, as a DataFrame; Spark does not look whether they are damaged."""
+    from pyspark.sql import functions as f
+
     for file, seal in files.items():
         sealed.check_file(store.path / file, seal)
     if not files:
-        return spark.createDataFrame([], RESULTS)
-    return spark.read.schema(RESULTS).parquet(*(str(store.path / file) for file in files))
+        return spark.createDataFrame([], f"{RESULTS}, batch string" if with_batch else RESULTS)
+    found = spark.read.schema(RESULTS).parquet(*(str(store.path / file) for file in files))
+    if not with_batch:
+        return found
+    batch = f.regexp_extract("_metadata.file_path", r".*/(?:feed|results)/([0-9]+)-", 1)
+    return found.withColumn("batch", batch)
 
 
 def net_frame(spark: Any, store: Store, manifest: Manifest | None) -> Any:
@@ -172,8 +183,9 @@ def net_frame(spark: Any, store: Store, manifest: Manifest | None) -> Any:
     from pyspark.sql import functions as f
 
     entries = entries_of(manifest) if manifest is not None else []
-    rows = result_frame(spark, store, {file: seal for e in entries for file, seal in e.files.items()})
+    rows = result_frame(spark, store, {file: seal for e in entries for file, seal in e.files.items()}, True)
     keyed = rows.withColumn("kp", json_key(f.col("params"))).withColumn("kr", json_key(f.col("result")))
-    text = {c: f.max(f.when(f.col("delta") > 0, f.col(c))).alias(c) for c in ("params", "result")}
-    counted = keyed.groupBy("query", "kp", "kr").agg(f.sum("delta").alias("n"), *text.values())
-    return counted.where("n > 0").select("query", "params", "result")
+    came = f.struct("batch", "params", "result")  # equal values have the spelling that came last
+    last = f.max(f.when(f.col("delta") > 0, came)).alias("last")
+    counted = keyed.groupBy("query", "kp", "kr").agg(f.sum("delta").alias("n"), last)
+    return counted.where("n > 0").select("query", "last.params", "last.result")

@@ -19,7 +19,7 @@ from incoq.spark.lookup import Lookup, log_of
 from incoq.spark.parts import TRIPLES, OpenPart, Part, check_part
 from incoq.spark.session import runner
 from incoq.spark.store import Manifest, Store
-from incoq.spark.values import as_key, from_text
+from incoq.spark.values import as_text, from_text, shown
 
 SCHEMA = "o string, k string, x string"
 LOOKED_UP = 50_000  # owners; more of them are found by a scan
@@ -34,8 +34,8 @@ class Relations:
         self.compared: set[str] = set()  # relations whose files are as they were written
 
     def demand(self, query: str) -> list[str]:
-        """The demanded combinations of a query: JSON of lists."""
-        return [params for _, params in self.lookup.demand([query])]
+        """The demanded combinations of a query as they were given: JSON of lists."""
+        return [spelled for _, _, spelled in self.lookup.demand([query])]
 
     def has(self, relation: str) -> bool:
         """May the relation hold anything?"""
@@ -113,7 +113,7 @@ class Relations:
 
 def demand_texts(params: str) -> list[str]:
     """The values of a demanded combination as texts."""
-    return [as_key(value) for value in from_text("j" + params)]
+    return [as_text(shown(value)) for value in from_text("j" + params)]
 
 
 def _last_rows(log: Sequence[tuple[Path, str]], relation: str) -> Any:

@@ -80,10 +80,10 @@ def _spelled(text: str) -> str:
 
 
 def _with_one_spelling(rows: Any) -> Any:
-    """Equal values have the spelling that came first, so that what goes is what came.
+    """Equal values have the spelling that came last, so that what goes is what came.
 
     An element that is 1 to one engine may be 1.0 to another that was built later: Python's sets keep the
-    first of two equal values.
+    first of two equal values. And where 1 becomes 1.0, that is what counts from then on.
     """
     several = pc.match_substring_regex(rows["result"], _SEVERAL.pattern)
     several = pc.or_(several, pc.match_substring_regex(rows["params"], _SEVERAL.pattern))
@@ -93,8 +93,12 @@ def _with_one_spelling(rows: Any) -> Any:
     whole = pc.binary_join_element_wise(rows["query"], rows["params"], rows["result"], " ")
     several = pc.or_(several, pc.is_in(whole, value_set=pa.array(sorted(spelled), pa.string())))
     concerned = rows.filter(several)
-    first: dict[str, tuple[str, str, str]] = {}
-    one = [first.setdefault(row_key(*row), row) for row in _tuples(concerned)]
+    keys = [row_key(*row) for row in _tuples(concerned)]
+    last: dict[str, tuple[str, str, str]] = {}
+    for key, row, delta in zip(keys, _tuples(concerned), concerned["delta"].to_pylist(), strict=True):
+        if delta > 0 or key not in last:
+            last[key] = row
+    one = [last[key] for key in keys]
     columns = [list(column) for column in zip(*one, strict=True)]
     fresh = pa.table([*columns, concerned["delta"]], schema=FEED)
     return pa.concat_tables([rows.filter(pc.invert(several)), fresh])

@@ -98,7 +98,7 @@ class Roads:
         """Answer the demand of a new base."""
         demand: dict[str, list[str]] = {}
         if manifest.base.rows:
-            for query, params in Lookup(self.store.path, manifest.base, ()).demand(queries):
+            for query, params, _ in Lookup(self.store.path, manifest.base, ()).demand(queries):
                 demand.setdefault(query, []).append(params)
         demanded = sum(map(len, demand.values()))
         reach = self.reach(manifest, demand) or self.bound(manifest)

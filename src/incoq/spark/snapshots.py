@@ -21,7 +21,7 @@ def write_snapshot(engine: Engine, path: Path) -> str:
     """Write what an engine holds; the seal of the file."""
     rows = [(relation, o, k, x) for relation, o, k, x, _ in engine.facts()]
     rows += [(relation, o, None, None) for relation, o in engine.everything()]  # type: ignore[misc]
-    rows += [(DEMAND + query, params, "", None) for query, params in engine.demanded]
+    rows += [(DEMAND + q, params, "", engine.spelled(q, params)) for q, params in engine.demanded]
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], [], []]
     return sealed.write_table(pa.table(columns, schema=SNAPSHOT), path)
 
@@ -31,17 +31,17 @@ def load_snapshot(engine: Engine, path: Path, seal: str) -> int:
     table = sealed.read_table(path, seal, SNAPSHOT)
     facts: list[Row] = []
     needs: list[tuple[str, str]] = []
-    demand: list[tuple[str, str]] = []
+    demand: list[tuple[str, str, str | None]] = []
     for relation, o, k, x in zip(*(table[c].to_pylist() for c in ("rel", "o", "k", "x")), strict=True):
         if relation.startswith(DEMAND):
-            demand.append((relation.removeprefix(DEMAND), o))
+            demand.append((relation.removeprefix(DEMAND), o, x))
         elif k is None:
             needs.append((relation, o))
         else:
             facts.append((relation, o, k, x, True))
     engine.preload(needs, facts)
-    for query, params in demand:
-        engine.demand(query, params, True)
+    for query, params, spelled in demand:
+        engine.demand(query, params, True, spelled)
     return len(facts)
 
 
@@ -56,7 +56,7 @@ def trimmed(engine: Engine, lookup: Lookup) -> Engine:
         known.setdefault(row[:2], []).append(row)
     fresh = Engine(engine.deployment, engine.code)
     for query, params in engine.demanded:
-        fresh.demand(query, params, True)
+        fresh.demand(query, params, True, engine.spelled(query, params))
     while needs := fresh.take_needs():
         fresh.apply([row for need in needs for row in known.get(need, ())])
         fresh.apply(lookup.fetch(need for need in needs if need[1] not in engine.loaded[need[0]]))

@@ -10,6 +10,7 @@ Equal values have equal `key` texts: 1, 1.0 and True are one element of a set, a
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -18,18 +19,42 @@ _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circu
 _spaced = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
+DEEPEST = 100  # lists in lists: whoever reads a value must not run out of stack
+
+
 class NotAValue(ValueError):  # noqa: N818  # what was found, not what went wrong
-    """A JSON object, which is no value of a relation."""
+    """A JSON object, or what JSON cannot say, which is no value of a relation."""
+
+
+def given_text(value: Any) -> str:
+    """The text of a value that comes from outside, if it is one."""
+    return "s" + value if value.__class__ is str else as_text(checked(value))
+
+
+def given_key(value: Any) -> str:
+    """The key of a value that comes from outside, if it is one."""
+    return "s" + value if value.__class__ is str else as_key(checked(value))
+
+
+def checked(value: Any, depth: int = 0) -> Any:
+    """A value that comes from outside, if it can be told as JSON, and by whoever reads it."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotAValue(f"{value} is no number of JSON")
+    elif isinstance(value, list | tuple):
+        if depth == DEEPEST:
+            raise NotAValue(f"lists are nested more than {DEEPEST} deep")
+        for part in value:
+            checked(part, depth + 1)
+    elif isinstance(value, dict):
+        raise NotAValue("an object is no value: give its id")
+    return value
 
 
 def as_text(value: Any) -> str:
     """The text of a JSON value."""
     if value.__class__ is str:
         return "s" + value
-    if isinstance(value, dict):
-        raise NotAValue("an object is no value: give its id")
-    if isinstance(value, list):
-        _check(value)
     return "j" + _dumps(value)
 
 
@@ -66,14 +91,6 @@ def shown_text(value: Any) -> str:
     return _spaced(shown(value))
 
 
-def _check(values: list[Any]) -> None:
-    for value in values:
-        if isinstance(value, dict):
-            raise NotAValue("an object is no value: give its id")
-        if isinstance(value, list):
-            _check(value)
-
-
 def _canonical(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
@@ -81,8 +98,8 @@ def _canonical(value: Any) -> Any:
         return int(value)
     if isinstance(value, list | tuple):
         return [_canonical(part) for part in value]
-    if isinstance(value, dict):
-        raise NotAValue("an object is no value: give its id")
+    if isinstance(value, dict):  # a result
+        return {key: _canonical(part) for key, part in value.items()}
     return value
 
 

@@ -175,9 +175,9 @@ def _build(task: Task, log: tuple[Entry, ...]) -> tuple[_Hosted, int]:
         fetched = load_snapshot(engine, Path(task.store) / file, task.snapshot.files[file])
         return _Hosted(engine, task.program, task.snapshot.token), fetched
     lookup = Lookup(Path(task.store), task.base, log)
-    for query, params in lookup.demand(q.name for q in deployment.queries):
+    for query, params, spelled in lookup.demand(q.name for q in deployment.queries):
         if partition_of(params, task.partitions) == task.partition:
-            engine.demand(query, params, True)
+            engine.demand(query, params, True, spelled)
     fetched = _satisfy(engine, lookup)
     if engine.refused:
         engine = _reloaded(engine, lookup)
@@ -189,13 +189,13 @@ class Relevant:
     """What of a batch concerns a partition."""
 
     rows: list[Row]  # changes of what is loaded
-    demand: list[tuple[str, str, bool]]  # query, parameters, does it begin
+    demand: list[tuple[str, str, bool, str | None]]  # query, parameters, does it begin, how it is spelled
 
     @classmethod
     def of(cls, engine: Engine, task: Task, entries: Sequence[Entry]) -> Relevant:
         """What some batches leave behind, of what concerns an engine."""
         rows: list[Row] = []
-        demand: list[tuple[str, str, bool]] = []
+        demand: list[tuple[str, str, bool, str | None]] = []
         loaded = engine.loaded
         for file in files_of(Path(task.store), entries):
             table = log_of(*file)
@@ -205,7 +205,7 @@ class Relevant:
                     if row[1] in known:
                         rows.append(row)
                 elif row[0].startswith(DEMAND) and partition_of(row[1], task.partitions) == task.partition:
-                    demand.append((row[0].removeprefix(DEMAND), row[1], row[4]))
+                    demand.append((row[0].removeprefix(DEMAND), row[1], row[4], row[3]))
         if len(entries) > 1:  # the last change of each tuple counts
             rows = list({row[:3]: row for row in rows}.values())
             demand = list({change[:2]: change for change in demand}.values())
@@ -213,13 +213,13 @@ class Relevant:
 
     def apply(self, engine: Engine) -> None:
         """Demand that ends, changes of what is loaded, demand that begins."""
-        for query, params, begins in self.demand:
+        for query, params, begins, _ in self.demand:
             if not begins:
                 engine.demand(query, params, False)
         engine.apply(self.rows)
-        for query, params, begins in self.demand:
+        for query, params, begins, spelled in self.demand:
             if begins:
-                engine.demand(query, params, True)
+                engine.demand(query, params, True, spelled)
 
 
 def _satisfy(engine: Engine, lookup: Lookup) -> int:
@@ -232,7 +232,9 @@ def _satisfy(engine: Engine, lookup: Lookup) -> int:
     return fetched
 
 
-def _reloaded(engine: Engine, lookup: Lookup, demand: Sequence[tuple[str, str, bool]] = ()) -> Engine:
+def _reloaded(
+    engine: Engine, lookup: Lookup, demand: Sequence[tuple[str, str, bool, str | None]] = ()
+) -> Engine:
     """A new engine as of a look-up, everything loaded first, with the same demand but for some changes of it.
 
     Loading costs no maintenance, so that for many changes it is the cheaper way. It is also the way out where
@@ -242,13 +244,15 @@ def _reloaded(engine: Engine, lookup: Lookup, demand: Sequence[tuple[str, str, b
     fresh = Engine(engine.deployment, engine.code)
     needs = engine.everything()
     fresh.preload(needs, lookup.fetch(needs))
-    wanted = dict.fromkeys(engine.demanded, True) | {
-        (query, params): begins for query, params, begins in demand
-    }
-    for (query, params), begins in wanted.items():
-        if begins:
-            fresh.demand(query, params, True)
-    fresh.has_released = engine.has_released or not all(wanted.values())
+    wanted = {combination: engine.spelled(*combination) for combination in engine.demanded}
+    for query, params, begins, spelled in demand:
+        if not begins:
+            wanted.pop((query, params), None)
+        else:
+            wanted.setdefault((query, params), spelled)
+    for (query, params), spelled in wanted.items():
+        fresh.demand(query, params, True, spelled)
+    fresh.has_released = engine.has_released or not all(begins for _, _, begins, _ in demand)
     _satisfy(fresh, lookup)
     fresh.succeed(engine)
     return fresh
