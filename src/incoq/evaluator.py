@@ -281,6 +281,7 @@ HELPERS: dict[str, Any] = {
     "once": _once,
     "container": _container,
     "alike": _alike,
+    "keyed": _keyed,
     "same": _same,
     "count": _count,
     "owned": _owned,
@@ -289,6 +290,7 @@ HELPERS: dict[str, Any] = {
     "is_a": isinstance,
     "tuple": tuple,
     "size": len,
+    "endless": RecursionError,
     "fault": (IncoqRuntimeError, MemoryError, RecursionError),
     "failure": Exception,
 }
@@ -912,7 +914,7 @@ class _Emitter:
             if isinstance(pattern, _Parts):
                 self._unpack(pattern, name, matches, clause.node)
             elif isinstance(pattern, _Variable):
-                self._guard(_not(self._joined(name, pattern.name)), clause.node)
+                self._match(name, pattern.name, clause.node)
 
     def _target(self, pattern: _Pattern, matches: list[tuple[_Pattern, str]]) -> str:
         """The name that takes an element: the variable that it binds, or one that is matched afterwards."""
@@ -923,10 +925,20 @@ class _Emitter:
         matches.append((pattern, name))
         return name
 
+    def _match(self, left: str, right: str, node: ast.expr) -> None:
+        """Skip the combination where two values are not joined. Comparing lists that hold themselves does not
+        end; the helper compares no lists."""
+        test: list[ast.stmt] = [ast.If(_not(self._joined(left, right)), [self._skip()], [])]
+        again = ast.If(_not(self.compiler.call("same", _name(left), _name(right))), [self._skip()], [])
+        endless = ast.ExceptHandler(_name(self.compiler.helpers["endless"]), None, [again])
+        self._attempt(ast.Try(test, [endless], [], []), node)
+
     def _joined(self, left: str, right: str) -> ast.expr:
-        """What the helper `same` says, without its call where identity settles it."""
+        """What the helper `same` says, without its call where identity or inequality settles it."""
         identical = _compare(_name(left), ast.Is(), _name(right))
-        return ast.BoolOp(ast.Or(), [identical, self.compiler.call("same", _name(left), _name(right))])
+        equal = _compare(_name(left), ast.Eq(), _name(right))
+        alike = self.compiler.call("keyed", _name(left), _name(right))
+        return ast.BoolOp(ast.Or(), [identical, ast.BoolOp(ast.And(), [equal, alike])])
 
     def _unpack(
         self, pattern: _Parts, name: str, matches: list[tuple[_Pattern, str]], node: ast.expr
