@@ -165,6 +165,7 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 _SOURCES = (set, frozenset, tuple, list, range, dict, str, *_VIEWS, View)
 _EXACT = frozenset({Set, *_SOURCES})
 _BAGS: tuple[type, ...] = (list, tuple, type({}.values()))
+_ITEMS: type = type({}.items())
 
 
 def _source(value: Any) -> Any:
@@ -196,14 +197,15 @@ def _once(value: Any) -> Any:
 
 def _container(value: Any) -> Any:
     """`value` as the right side of a membership test."""
-    if isinstance(value, _BAGS):
+    if isinstance(value, (*_BAGS, _ITEMS)):
         bag: Any = value
         return _Bag(bag)
     return _source(value)
 
 
 class _Bag:
-    """A sequence in which sets, lists and dicts are found by identity, as sets are in a set."""
+    """A sequence in which sets, lists and dicts are found by identity, as sets are in a set; or entries of a
+    dict, whose values are compared in that way."""
 
     __slots__ = ("elements",)
 

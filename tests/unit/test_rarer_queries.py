@@ -615,3 +615,31 @@ def main(show):
     ask(); s.add(o); ask(); o.d = {}; ask(); o.d[2] = 3; ask(); o.d = (1,); ask(); o.l = Set(); ask()
     o.l.add(1); ask(); o.l = [o.l]; ask(); o.l[0] = {}; ask(); del o.d; ask(); s.discard(o); ask()
 """)
+
+
+def test_an_if_may_look_into_the_views_of_a_dict() -> None:
+    same_both_ways(
+        """
+        class O:
+            def __init__(self, n): self.n, self.d = n, {}
+        @query
+        def keys(s, m): return {x for x in s if x in m.keys()}
+        @query
+        def entries(s, m): return {(x, y) for x in s for y in s if (x, y) in m.items()}
+        @query
+        def bound(s): return {(x.n, k, v) for x in s if (k, v) in x.d.items() if v in x.d.keys()}
+        @query
+        def values(s, m): return {x for x in s if x in m.values()}
+        @query
+        def total(l, m): return sum(v for k in l if k in m.keys() if (k, v) in m.items())
+        def main(show):
+            o, m, l = O(1), {}, [1, 1, 2]
+            s, t = Set([1, 2, 3]), Set([o])
+            held = {1}
+            o.d = m
+            def every(): show(keys(s, m), keys(s, s), entries(s, m), bound(t), values(s, m), total(l, m))
+            every(); m[1] = 2; every(); m[2] = 2; every(); m[3] = 1; every(); l.append(3); every()
+            del m[1]; every(); s.add(7); m[7] = held; every(); s.discard(2); m[7] = {1}; every()
+            o.d = {2: 2}; every(); m.clear(); every()
+        """
+    )

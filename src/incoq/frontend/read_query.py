@@ -257,7 +257,8 @@ class _Reader:
         if _is_membership(expression):
             assert isinstance(expression, ast.Compare)
             source = expression.comparators[0]
-            if is_selector(source) or isinstance(source, ast.SetComp) or self._called(source):
+            is_view = _view_of(source) is not None and not self.place.usual
+            if is_view or is_selector(source) or isinstance(source, ast.SetComp) or self._called(source):
                 return [Membership(self._pattern(expression.left), self._source(source))]
         return [Condition(self._expression(expression, truth=True))]
 
@@ -294,13 +295,9 @@ class _Reader:
     def _source(self, node: ast.expr) -> Expr:
         if isinstance(node, ast.SetComp):
             return self._expression(self._nested_set(node))
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=mapping, attr="items" | "keys" | "values" as part), args=[]
-            ):
-                if is_selector(mapping):
-                    read = self._expression(mapping)
-                    return Expr.of(ast.Call(ast.Attribute(read.node, part, ast.Load()), [], []))
+        if (view := _view_of(node)) is not None:
+            read = self._expression(view.value)
+            return Expr.of(ast.Call(ast.Attribute(read.node, view.attr, ast.Load()), [], []))
         if not is_selector(node) and not self._called(node):
             raise self.module.error(
                 "IQ203", f"cannot maintain the source `{ast.unparse(node)}`", node, _way(node)
@@ -511,6 +508,14 @@ def _conjuncts(node: ast.expr) -> list[ast.expr]:
 
 def _is_membership(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.In)
+
+
+def _view_of(node: ast.expr) -> ast.Attribute | None:
+    """`m.items`, if that is what is called, and so for the other views of a dict that a selector holds."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="items" | "keys" | "values") as view, args=[]):
+            return view if is_selector(view.value) else None
+    return None
 
 
 def _pattern_names(node: ast.expr) -> list[str]:
