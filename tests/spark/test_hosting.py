@@ -222,3 +222,83 @@ def test_what_the_program_cannot_answer_is_an_error_that_changes_nothing(tmp_pat
     with pytest.raises(IncoqError, match="IQ302"):
         made.run_batch(lines([("demand_q", "add", "a string", 0)]), "a")
     assert made.store.manifest() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ('@query\ndef q(s):\n    return {u for u in s if "@" in u.mail}', "IQ203", "'@' in ….mail"),
+        ('@query\ndef q(s):\n    return {u for u in s if "@" not in u.mail}', "IQ203", "'@' in ….mail"),
+        ('@query\ndef q(s):\n    return {u for u in s if u.n or "@" in u.mail}', "IQ203", "'@' in ….mail"),
+        (
+            'def at(m):\n    return "@" in m\n@query\ndef q(s):\n    return {at(u.mail) for u in s}',
+            "IQ203",
+            "'@'",
+        ),
+        ('BAD = {"a"}\n@query\ndef q(s):\n    return {u for u in s if u.n in BAD}', "IQ202", "begins with"),
+        (
+            'BAD = Set(["a"])\n@query\ndef q(s):\n    return {u for u in s if u in BAD}',
+            "IQ202",
+            "begins with",
+        ),
+        ("M = {1: 2}\n@query\ndef q(s):\n    return {M[u.n] for u in s}", "IQ202", "begins with"),
+        ("L = []\n@query\ndef q(s):\n    return {u for u in s if u in L}", "IQ202", "changes"),
+        ("L = [1]\nL.append(2)\n@query\ndef q(s):\n    return {u for u in s if u in L}", "IQ202", "changes"),
+        ("def f(s):\n    return query({u.n for u in s})", "IQ202", "inline query reads the variable `s`"),
+        (
+            "class A:\n    n = 1\n@query\ndef q(s):\n    return {u for u in s if u.n == A.n}",
+            "IQ202",
+            "neither",
+        ),
+    ],
+)
+def test_what_only_running_the_program_would_tell_is_refused(text: str, code: str, message: str) -> None:
+    from incoq.errors import CompileError
+    from incoq.spark.deployment import deploy_source
+
+    with pytest.raises(CompileError, match=message) as found:
+        deploy_source(HEAD + text)
+    assert found.value.code == code
+    assert found.value.position is not None
+    assert "query" in found.value.position.text or "def q" in found.value.position.text
+
+
+def test_a_constant_may_be_an_element_where_the_program_tells_of_a_set(tmp_path: Path) -> None:
+    typed = "from dataclasses import dataclass, field\n@dataclass(eq=False)\nclass U:\n"
+    typed += "    roles: Set = field(default_factory=Set)\n    n: int = 0\n"
+    query = f'{typed}@query\ndef q(s):\n    return {{u for u in s if "admin" in u.roles}}\n'
+    query += "@query\ndef r(s):\n    return {u for u in s if not u.roles}\n"
+    made = pipeline(tmp_path, HEAD + query)
+    events = [(f"demand_{name}", "add", "s") for name in "qr"]
+    events += [
+        ("member", "add", "s", "u"),
+        ("field_roles", "assign", "u", "admins"),
+        ("field_n", "assign", "u", 1),
+    ]
+    made.run_batch(lines(events), "a")
+    assert (results(made, "q"), results(made, "r")) == ([], [(["s"], "u")])
+    made.run_batch(lines([("member", "add", "admins", "admin")], 10), "b")
+    assert (results(made, "q"), results(made, "r")) == ([(["s"], "u")], [])
+
+
+def test_a_place_in_a_text_is_a_character(tmp_path: Path) -> None:
+    query = "@query\ndef q(s):\n    return {(u, u.n[0], str(u.n).find('b')) for u in s if u.n[-1] == 'c'}\n"
+    first, second = answers(
+        tmp_path, query,
+        [("demand_q", "add", "s"), ("member", "add", "s", "u"), ("field_n", "assign", "u", "abc"),
+         ("member", "add", "s", "v"), ("field_n", "assign", "v", ["x", "c"])],
+        [("field_n", "assign", "u", "")],
+    )  # fmt: skip
+    assert first == [(["s"], ["u", "a", 1]), (["s"], ["v", "x", -1])]
+    assert second == [(["s"], ["v", "x", -1])]
+
+
+def test_constants_and_dicts_of_the_module(tmp_path: Path) -> None:
+    query = 'M = {}\nGOOD = frozenset({"a", "b"})\n'
+    query += "@query\ndef q(s):\n    return {M[u.n] for u in s if u.n in GOOD}\n"
+    (first,) = answers(
+        tmp_path, query,
+        [("demand_q", "add", "s"), ("member", "add", "s", "u"), ("field_n", "assign", "u", "a"),
+         ("item", "assign", "M", "a", 5), ("M", "add", "a", 6)],
+    )  # fmt: skip
+    assert first == [(["s"], 5)]

@@ -217,6 +217,32 @@ def test_columns_that_are_no_values_are_refused_and_decimals_are_numbers(spark: 
     assert found == expected
 
 
+def test_demanded_values_and_constants_of_other_types_by_joins(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark import create, opened
+
+    text = "from incoq import query\nTWO = 2.0\n"
+    text += "@query\ndef q(s, k):\n    return {u for u in s if u.n == k}\n"
+    text += "@query\ndef yes(s):\n    return {u for u in s if u.n == True}\n"
+    text += "@query\ndef two(s):\n    return {u for u in s if u.n == TWO}\n"
+    (tmp_path / "program.py").write_text(text)
+    create(tmp_path / "store", tmp_path / "program.py", spark, partitions=2)
+    with opened(tmp_path / "store", spark, road="joins") as made:
+        demand = [
+            ("demand_two", "add", "s"),
+            ("demand_yes", "add", "s"),
+            *(("demand_q", "add", "s", k) for k in (True, 2.0)),
+        ]
+        facts = [("member", "add", "s", "u"), ("field_n", "assign", "u", 1)]
+        facts += [("member", "add", "s", "v"), ("field_n", "assign", "v", 2)]
+        facts += [("member", "add", "s", "w"), ("field_n", "assign", "w", True)]
+        made.run_batch(lines([*demand, *facts]), "a")
+        one = ['{"params": ["s", true], "result": "u"}', '{"params": ["s", true], "result": "w"}']
+        assert list(result_lines(made.store, "q")) == ['{"params": ["s", 2.0], "result": "v"}', *one]
+        assert [json.loads(line)["result"] for line in result_lines(made.store, "yes")] == ["u", "w"]
+        assert list(result_lines(made.store, "two")) == ['{"params": ["s"], "result": "v"}']
+        assert made.verify() == []
+
+
 def test_equal_values_of_other_types_by_joins(spark: Any, tmp_path: Path) -> None:
     from incoq.spark import create, opened, result_table
 

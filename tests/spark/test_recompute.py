@@ -118,3 +118,16 @@ def test_a_deployment_is_kept_as_json() -> None:
     deployment = deploy_source(QUERIES)
     again = type(deployment).from_json(json.loads(json.dumps(deployment.as_json())))
     assert again == deployment
+
+
+def test_the_key_of_a_text_is_the_same_to_spark(spark: Any) -> None:
+    from incoq.spark.texts import json_key, key
+    from incoq.spark.values import as_key, as_text, shown_text
+
+    values: list[Any] = [True, False, None, 0, -0.0, 1, 1.0, -1.0, 10.0, 2.5, 1e-07, "true", "1.0", "j", ""]
+    values += [[True, "true", [1.0, -0.0, False]], ["a, true", "1.0]", '"', 1.0], [[]], [10.05, -20.0]]
+    frame = spark.createDataFrame([(as_text(v), shown_text(v)) for v in values], "t string, r string")
+    rows = frame.select(key(frame["t"]), json_key(frame["r"])).collect()
+    assert [row[0] for row in rows] == [as_key(v) for v in values]
+    shown = [(row[1], v) for row, v in zip(rows, values, strict=True) if not isinstance(v, str)]
+    assert [json.loads(text) for text, _ in shown] == [json.loads(as_key(v)[1:]) for _, v in shown]

@@ -31,6 +31,7 @@ from incoq.spark.session import described
 from incoq.spark.steps import Steps
 from incoq.spark.store import Files, Manifest, NoJoins, Store, StoreError
 from incoq.spark.texts import json_key, json_list, json_text
+from incoq.spark.values import as_key, from_text, shown
 from incoq.spark.worker import RESULTS
 
 _OF_STORE = re.compile(r"incoq\.spark\.store\.(?:StoreError|Missing): (.*)")
@@ -85,7 +86,8 @@ class Recomputation:
         names = [f"d{n}" for n in range(len(joins.demand))]
         demand = self.spark.createDataFrame(rows, ", ".join(f"{n} string" for n in names))
         steps = Steps(self, joins)
-        answers, columns = steps.answers(demand, names, [list(c) for c in zip(*rows, strict=True)])
+        keys = [[as_key(shown(from_text(text))) for text in column] for column in zip(*rows, strict=True)]
+        answers, columns = steps.answers(demand, names, keys)
         params = json_list([f.col(columns[p]) for p in joins.params])
         result = f.col("shown") if joins.aggregate else json_text(f.col("element"))
         return answers.select(params.alias("params"), result.alias("result")).distinct()

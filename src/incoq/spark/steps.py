@@ -40,7 +40,7 @@ class Steps(Frame):
     ) -> tuple[Any, dict[str, str]]:
         """The elements of the answer with the parameters, or of an aggregate its value for each combination.
 
-        `demand` has a column of texts for each demand parameter; `values` are those, where they are known.
+        `demand` has a column of texts for each demand parameter; `values` are their keys, if known.
         """
         from pyspark.sql import functions as f
 

@@ -37,13 +37,15 @@ def json_key(column: Any) -> Any:
 def _canonical(column: Any) -> Any:
     from pyspark.sql import functions as f
 
-    whole = f.regexp_replace(column, rf"{_STRING}|(-?[0-9]+)\.0(?=[,\] ]|$)", "$1$2")
+    numbers = rf"{_STRING}|-(0)\.0(?=[,\] ]|$)|(-?[0-9]+)\.0(?=[,\] ]|$)"
+    whole = f.regexp_replace(column, numbers, "$1$2$3")
     whole = f.when(column.contains(".0"), whole).otherwise(column)
     # What a Boolean is replaced with has to stand in the text: it is put behind it, and taken away.
-    tokens = rf"{_STRING}|\btrue\b(?=.*(1)0$)|\bfalse\b(?=.*1(0)$)"
+    begin = r"(?:\b|(?<=^j))"  # the mark of a text is a letter, too
+    tokens = rf"{_STRING}|{begin}true\b(?=.*(1)0$)|{begin}false\b(?=.*1(0)$)"
     marked = f.regexp_replace(f.concat(whole, f.lit("\n10")), f"(?s){tokens}", "$1$2$3")
-    numbers = f.regexp_replace(marked, "\n10$", "")
-    return f.when(column.contains("true") | column.contains("false"), numbers).otherwise(whole)
+    plain = f.regexp_replace(marked, "\n10$", "")
+    return f.when(column.contains("true") | column.contains("false"), plain).otherwise(whole)
 
 
 def json_text(column: Any) -> Any:
