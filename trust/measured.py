@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -104,7 +105,8 @@ def support_functions() -> Functions:
     found: Functions = {}
     for number, filename in enumerate(FILES, 1):
         own = Path(filename).name
-        for statement in (*embed_prelude.prelude_of(own), *embed_prelude.prelude_of_marked(own)):
+        marked = (embed_prelude.prelude_of_marked(own, some) for some in (True, False))
+        for statement in chain(embed_prelude.prelude_of(own), *marked):
             for node in ast.walk(statement):
                 if isinstance(node, ast.FunctionDef):
                     found.setdefault(ast.dump(node), (node, number))

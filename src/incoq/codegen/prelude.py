@@ -715,17 +715,27 @@ REFUSED: list[Any] = []  # errors that the next query raises; and what is in STA
 
 def refuse(code: str, message: str, way: str = "") -> None:
     """Remember a fault found while maintaining: the next query reports it instead of a stale answer."""
+    refuse_as(IncoqRuntimeError(code, message, way))
+
+
+def refuse_as(error: IncoqRuntimeError) -> None:
+    """The same of an error that is made."""
     if len(REFUSED) < 100:
-        REFUSED.append(IncoqRuntimeError(code, message, way))
+        REFUSED.append(error)
         hide()
 
 
-def refuse_unseen(v: Any, done: str) -> None:
-    """Refuse a container that code made which was not compiled."""
+def unseen(v: Any, done: str) -> IncoqRuntimeError:
+    """The error for a container that code made which was not compiled."""
     cls = v.__class__
     kind = next((base.__name__ for base in (set, list, dict) if issubclass(cls, base)), "")
     way = f"other code made it: hold a copy of your own, `{kind}(x)`" if kind else ""
-    refuse("IQ301", f"{done} a {cls.__name__}, whose changes cannot be seen", way)
+    return IncoqRuntimeError("IQ301", f"{done} a {cls.__name__}, whose changes cannot be seen", way)
+
+
+def refuse_unseen(v: Any, done: str) -> None:
+    """Refuse such a container."""
+    refuse_as(unseen(v, done))
 
 
 # As long as nothing is refused, a query that was asked before finds its answer at once under another name, in
@@ -1719,7 +1729,7 @@ def answer_of(answers: Any, key: Any, query: str) -> Any:
     try:
         return answers.get(key)
     except TypeError:
-        raise unkeyed(query) from None
+        raise unkeyed(key, query) from None
 
 
 def know(v: Any) -> None:
@@ -1731,6 +1741,9 @@ def know(v: Any) -> None:
         v._known_ = True
 
 
-def unkeyed(query: str) -> IncoqRuntimeError:
-    """The error for a parameter value that cannot be a key."""
+def unkeyed(key: Any, query: str) -> IncoqRuntimeError:
+    """The error for parameters of which one cannot be a key."""
+    for v in (key, *key) if isinstance(key, tuple) else (key,):
+        if isinstance(v, (set, list, dict)):
+            return unseen(v, f"{query} was asked for")
     return IncoqRuntimeError("IQ303", f"{query} was asked for a value that cannot be a dict key")
