@@ -17,15 +17,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from incoq import compile_source
-from incoq.testing.driver import MODES, STRATEGIES
+from incoq.testing.driver import MODES, STRATEGIES, make_operations, make_program
 from incoq.testing.execution import Execution, Failure, Refused, Skip, same_content, show
-from incoq.testing.random_operations import Op, operations
-from incoq.testing.random_programs import Program, program
+from incoq.testing.random_operations import Op
+from incoq.testing.random_programs import Program
 from incoq.testing.random_queries import QuerySpec
 from incoq.verify import Checker
 from trust.operators import BATCHED, compare, faults
 from trust.outcome import Outcome
 
+FORMS = ("all", "core", "lively")  # programs take turns
 PROGRAMS = 20
 OPERATIONS = 300
 EACH = 2  # exceptions at each statement
@@ -269,7 +270,7 @@ def run(budget_seconds: float, seed: int) -> Outcome:
 
 def setting(number: int) -> tuple[str, str]:
     """Mode and strategy take turns."""
-    settings = [(MODES[0], s) for s in STRATEGIES if s != "join"] + [(MODES[1], "tags")]
+    settings = [(MODES[0], s) for s in STRATEGIES] + [(MODES[1], "tags")]
     return settings[number % len(settings)]
 
 
@@ -277,10 +278,10 @@ def interrupt(
     number: int, mode: str, strategy: str, count: int = OPERATIONS, each: int = EACH
 ) -> tuple[str, Counter[int]]:
     """One program: what went wrong, if something did, and where exceptions were put in."""
-    made = program(number, ("all", "core")[number % 2])
+    made = make_program(number, FORMS[number % len(FORMS)])
     injector = Injector(each)
     execution = Interruptions(made, mode, strategy, injector)
-    sequence = operations(made, count)
+    sequence = make_operations(made, count)
     quiet = sys.unraisablehook
     sys.unraisablehook = lambda _: None  # what is raised within the collector
     try:

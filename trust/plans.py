@@ -23,12 +23,14 @@ from incoq.compile import SAVINGS, STRATEGIES, Compiled
 from incoq.invariants.define_invariants import Orders
 from incoq.planning.find_covers import Order, Problem, legal_orders
 from incoq.testing import oracle
+from incoq.testing.driver import make_operations, make_program
 from incoq.testing.execution import Execution, Failure, Refused, refuse, show, unhashable
-from incoq.testing.random_operations import Op, operations
-from incoq.testing.random_programs import Program, only_updates, program
+from incoq.testing.random_operations import Op
+from incoq.testing.random_programs import Program, only_updates
 from incoq.testing.random_queries import QuerySpec
 from trust.outcome import Outcome
 
+FORMS = ("core", "lively", "all", "lively")  # programs take turns
 CLAUSES = 5
 OPERATIONS = 120
 ORDERS = 120  # of one block: all those of five clauses
@@ -87,7 +89,7 @@ def join_orders(made: Program, mode: str, strategy: str) -> list[tuple[str, Orde
 
 def chosen(number: int) -> Program:
     """The program of a seed with one of its queries of up to five clauses, or with all of them."""
-    made = program(number, ("core", "all")[number % 2])
+    made = make_program(number, FORMS[number % len(FORMS)])
     queries = tuple(q for q in made.queries if len(q.clauses) <= CLAUSES)
     if queries and number % WHOLE:
         queries = (random.Random(number).choice(queries),)
@@ -121,7 +123,11 @@ class Split(Execution):
         for args in list(asked.combinations):
             if unhashable(args):
                 continue
-            whole, yes, no = (self.live[n](*args) for n in (self.whole.name, "q_yes", "q_no"))
+            try:
+                whole, yes, no = (self.live[n](*args) for n in (self.whole.name, "q_yes", "q_no"))
+            except Exception as error:
+                refuse(error)
+                raise
             rest = set(self.raising.bag(*args))
             if whole != yes | no | rest:
                 parts = f"{show(yes)} ∪ {show(no)} ∪ {show(rest)}"
@@ -230,7 +236,7 @@ def try_all(number: int, tally: Tally) -> None:
     made = chosen(number)
     if not made.queries:
         return
-    sequence = operations(made, OPERATIONS)
+    sequence = make_operations(made, OPERATIONS)
     try:
         Execution(made, "filtered", "tags")
     except Refused:
@@ -261,7 +267,7 @@ def try_all(number: int, tally: Tally) -> None:
             "split",
             told,
             lambda: Split(smaller, "filtered", "tags", whole, condition),
-            operations(smaller, OPERATIONS),
+            make_operations(smaller, OPERATIONS),
         )
     tally.counts["programs"] += not tally.cut
     tally.counts["ordered"] += bool(found) and not tally.cut

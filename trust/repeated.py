@@ -24,6 +24,8 @@ import click.utils
 import pytest
 from _pytest.runner import runtestprotocol
 from click._compat import get_text_stderr, get_text_stdout
+from hypothesis import settings
+from hypothesis.strategies._internal.utils import clear_strategy_cache
 
 NOTED = "INCOQ_TRUST_BLOCKS"  # the file that is told of what tests leave, as an environment variable
 TIMES, DOUBTED = 1, 8  # that are counted, after two that fill caches; the more where one left something
@@ -96,6 +98,7 @@ class Repeats:
             ]
         for function in self.caches:
             function.cache_clear()
+        clear_strategy_cache()
 
     def pytest_sessionfinish(self) -> None:
         self.path.write_text(json.dumps({"left": self.left, "long": self.long, "failed": self.failed}))
@@ -117,6 +120,9 @@ def tmp_path() -> Iterator[Path]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to count; click, which would keep every stream that a test has it write to, is made not to."""
+    """Begin to count; click, which would keep every stream that a test has it write to, is made not to, and
+    Hypothesis gives the same examples each time, since it remembers some thousands of their parts."""
+    settings.register_profile("repeated", derandomize=True)
+    settings.load_profile("repeated")
     vars(click.utils).update(_default_text_stdout=get_text_stdout, _default_text_stderr=get_text_stderr)
     config.pluginmanager.register(Repeats(Path(os.environ[NOTED])))

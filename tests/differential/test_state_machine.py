@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -193,12 +194,17 @@ class Machine(RuleBasedStateMachine):
             assert self.live[name](*args) == set(self.reference[name].bag(*args)), (name, args)
 
 
+@cache  # Hypothesis remembers the rules of every class of machines
+def machine(mode: str, strategy: str) -> type[Machine]:
+    """The machine that runs the program as compiled."""
+    compiled = incoq.compile_source(TEXT, mode=mode, strategy=strategy)
+    return type("Loaded", (Machine,), {"code": compiled.code})
+
+
 @pytest.mark.parametrize(("mode", "strategy"), SETTINGS)
 def test_any_interleaving_keeps_answers_right(mode: str, strategy: str) -> None:
-    compiled = incoq.compile_source(TEXT, mode=mode, strategy=strategy)
-    machine = type("Loaded", (Machine,), {"code": compiled.code})
     run_state_machine_as_test(
-        machine,
+        machine(mode, strategy),
         settings=settings(
             max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),

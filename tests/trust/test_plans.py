@@ -6,7 +6,7 @@ from incoq import compile_source
 from incoq.planning.find_covers import Problem, find_covers, legal_orders
 from trust.plans import OneByOne, Tally, chosen, join_orders, try_all
 
-SMALL, LARGE = 700_003, 700_006  # programs whose blocks have few join orders, and many
+SMALL, LARGE = 700_019, 700_005  # programs whose blocks have few join orders, and many
 
 RUNNING = """
 from incoq import Set, query

@@ -149,15 +149,25 @@ def run(settings: Settings) -> Report:
     return report
 
 
+def make_program(seed: int, forms: str) -> Program:
+    """The random program of a seed, of one of `FORMS`."""
+    return lively_program(seed) if forms == "lively" else program(seed, forms)
+
+
+def make_operations(made: Program, count: int) -> list[Op]:
+    """The first `count` operations of a program."""
+    return (operations if made.schema is None else lively_operations)(made, count)
+
+
 def run_seed(seed: int, settings: Settings, report: Report) -> Found | None:
     """Run one seed; the shrunk failure if there is one."""
-    made = lively_program(seed) if settings.forms == "lively" else program(seed, settings.forms)
+    made = make_program(seed, settings.forms)
     if any(word in form for word in settings.without for form in made.forms):
         return None
     if not all(any(word in form for form in made.forms) for word in settings.only):
         return None
     mode, strategy = setting_of(seed, settings)
-    sequence = (operations if made.schema is None else lively_operations)(made, settings.per_program)
+    sequence = make_operations(made, settings.per_program)
     report.programs += 1
     report.forms.update(made.forms)
     report.modes[f"{mode}/{strategy}"] += 1
@@ -348,7 +358,17 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if report.failures else 0
 
 
-__all__ = ["Found", "Report", "Settings", "main", "run", "run_seed", "shrink"]
+__all__ = [
+    "Found",
+    "Report",
+    "Settings",
+    "main",
+    "make_operations",
+    "make_program",
+    "run",
+    "run_seed",
+    "shrink",
+]
 
 if __name__ == "__main__":
     sys.exit(main())
