@@ -2,7 +2,8 @@
 
 Random programs of one query, and some of several, run the same operations under every plan, each compared
 with straightforward evaluation after every operation: both modes, all strategies, each saving left out alone,
-and all legal join orders of each maintenance block, where no block has more of them than five clauses have.
+and all legal join orders of each maintenance block, where no block has more of them than five clauses have;
+where one has, orders by chance.
 Metamorphic: the clauses of a query in another order, and Q = (Q and p) ∪ (Q and not p) ∪ (Q where p raises).
 Plans often come to the same code, which runs once.
 """
@@ -34,10 +35,14 @@ FORMS = ("core", "lively", "all", "lively")  # programs take turns
 CLAUSES = 5
 OPERATIONS = 120
 ORDERS = 120  # of one block: all those of five clauses
+CHANCES = 8  # of a program that has more
 FIRST = 700_000
 WHOLE = 5  # of so many programs one has all its queries
 PERMUTATIONS = 6
 SPLITS = ("{x}.{f} == {y}", "{x}.{f} > 1", "{x} in {y}", "{x} < {y}", "not {x}.{f}", "{x}.{f} in {y}")
+
+
+Ordered = tuple[str, Orders]  # join orders, and what they are called
 
 
 class Planned(Execution):
@@ -67,6 +72,16 @@ class OneByOne:
         return found[self.turn % len(found)]
 
 
+class ByChance:
+    """Gives each block a legal order by chance."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def __call__(self, problem: Problem) -> Order | None:
+        return next(legal_orders(problem, lambda left: self.rng.sample(left, len(left))))
+
+
 def plans(made: Program) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every plan of a program but for join orders, by a name."""
     for strategy in STRATEGIES:
@@ -77,14 +92,15 @@ def plans(made: Program) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{mode} without {saving}", {"mode": mode, "strategy": "tags", "without": (saving,)}
 
 
-def join_orders(made: Program, mode: str, strategy: str) -> list[tuple[str, Orders]] | None:
-    """All join orders, a block's n-th in the n-th plan; nothing where they are too many."""
+def join_orders(made: Program, mode: str, strategy: str, rng: random.Random) -> tuple[bool, list[Ordered]]:
+    """All join orders, a block's n-th in the n-th plan; some by chance where they are too many."""
     first = OneByOne(0)
     compile_source(made.text, mode=mode, strategy=strategy, orders=first)
     if first.most > ORDERS:
-        return None
+        told = f"{mode}, {strategy}, join order {{}} by chance"
+        return False, [(told.format(n + 1), ByChance(random.Random(rng.random()))) for n in range(CHANCES)]
     told = f"{mode}, {strategy}, join order {{}} of {first.most}"
-    return [(told.format(turn + 1), OneByOne(turn)) for turn in range(first.most)]
+    return True, [(told.format(turn + 1), OneByOne(turn)) for turn in range(first.most)]
 
 
 def chosen(number: int) -> Program:
@@ -220,8 +236,9 @@ def run(budget_seconds: float, seed: int) -> Outcome:
         try_all(number, tally)
         number += 1
     figure = (
-        "{programs:,} programs: {plan:,} plans, {order:,} join orders (all that {ordered:,} of them have),"
-        " {permutation:,} permutations, {split:,} splits; {alike:,} gave code that had run;"
+        "{programs:,} programs: {plan:,} plans, {order:,} join orders (all that {ordered:,} of them have,"
+        " some that the others have), {permutation:,} permutations, {split:,} splits; {alike:,} gave code"
+        " that had run;"
         f" {len(tally.failures)} differ"
     )
     details = (f"{tally.counts['refused']} refused", "the last not to the end" if tally.cut else "")
@@ -245,17 +262,17 @@ def try_all(number: int, tally: Tally) -> None:
     tally.codes.clear()
     for told, options in plans(made):
         tally.planned("plan", f"seed {number}, {told}", made, sequence, **options)
-    found: list[tuple[str, Orders, str, str]] | None = []
+    ordered = True  # by all its join orders
     for mode, strategy in (("filtered", "tags"), ("incremental", "tags"), ("filtered", "first-clause")):
         try:
-            orders = join_orders(made, mode, strategy)
+            all_of_them, orders = join_orders(made, mode, strategy, rng)
         except Exception as error:
             refuse_or_raise(error)
             continue
-        found = None if orders is None or found is None else found + [(*o, mode, strategy) for o in orders]
-    for told, order, mode, strategy in found or ():
-        options = {"mode": mode, "strategy": strategy, "orders": order}
-        tally.planned("order", f"seed {number}, {told}", made, sequence, **options)
+        ordered &= all_of_them
+        for told, order in orders:
+            options = {"mode": mode, "strategy": strategy, "orders": order}
+            tally.planned("order", f"seed {number}, {told}", made, sequence, **options)
     for _ in range(PERMUTATIONS):
         other = permuted(made, rng)
         tally.planned("permutation", f"seed {number}: {other.text}", other, sequence, strategy="tags")
@@ -270,7 +287,7 @@ def try_all(number: int, tally: Tally) -> None:
             make_operations(smaller, OPERATIONS),
         )
     tally.counts["programs"] += not tally.cut
-    tally.counts["ordered"] += bool(found) and not tally.cut
+    tally.counts["ordered"] += ordered and not tally.cut
 
 
 def refuse_or_raise(error: Exception) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
 from incoq import compile_source
 from incoq.planning.find_covers import Problem, find_covers, legal_orders
-from trust.plans import OneByOne, Tally, chosen, join_orders, try_all
+from trust.plans import CHANCES, OneByOne, Tally, chosen, join_orders, try_all
 
 SMALL, LARGE = 700_019, 700_005  # programs whose blocks have few join orders, and many
 
@@ -26,11 +30,14 @@ def test_a_program_answers_the_same_under_every_plan() -> None:
     assert 0 < tally.counts["alike"] < tally.counts["plan"] + tally.counts["order"]
 
 
-def test_a_query_with_too_many_orders_is_left_to_those_that_have_fewer() -> None:
-    assert join_orders(chosen(LARGE), "filtered", "tags") is None
-    text = chosen(SMALL).text
-    orders = join_orders(chosen(SMALL), "filtered", "tags") or ()
-    assert len({compile_source(text, strategy="tags", orders=order).code for _, order in orders}) > 1
+@pytest.mark.parametrize(("number", "few"), [(SMALL, True), (LARGE, False)])
+def test_a_program_is_tried_by_all_its_join_orders_or_by_some(number: int, few: bool) -> None:
+    made = chosen(number)
+    all_of_them, orders = join_orders(made, "filtered", "tags", random.Random(0))
+    assert all_of_them == few
+    codes = [compile_source(made.text, strategy="tags", orders=order).code for _, order in orders]
+    assert len(set(codes)) > 1
+    assert few or len(codes) == CHANCES
 
 
 def test_a_given_order_is_followed() -> None:

@@ -15,7 +15,7 @@ beat the best cover found, within a budget.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from incoq.ir.covers import Access, Cost, Cover, Covers, Factor, Size, Step
@@ -62,14 +62,17 @@ def find_covers(problem: Problem, order: Order | None = None) -> Covers:
     return Covers(ordered[0], tuple(ordered[:SHOWN]), search.cut)
 
 
-def legal_orders(problem: Problem) -> Iterator[Order]:
-    """All orders in which the clauses can be visited, each by an access whose source columns are bound."""
+def legal_orders(problem: Problem, arrange: Callable[[Order], Iterable[int]] = tuple) -> Iterator[Order]:
+    """All orders in which the clauses can be visited, each by an access whose source columns are bound.
+
+    At each place clauses are tried as `arrange` has them; what can be visited still can be after others were.
+    """
     search = _Search(problem)
 
     def grow(order: Order, remaining: tuple[int, ...], bound: frozenset[str]) -> Iterator[Order]:
         if not remaining:
             yield order
-        for index in remaining:
+        for index in arrange(remaining):
             if search.access(index, bound) is not None:
                 rest = tuple(i for i in remaining if i != index)
                 yield from grow((*order, index), rest, bound | set(problem.clauses[index].args))
