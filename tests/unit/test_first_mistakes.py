@@ -150,6 +150,15 @@ MISTAKES = {
         START + "import json\n@query\ndef q(s):\n    return {x for x in s}\n\nq(json.loads('[1]'))\n",
         "whose changes cannot be seen (other code made it: hold a copy of your own, `list(x)`)",
     ),
+    "a list that other code made, beside a set": (
+        START + "import json\n@query\ndef q(t, s):\n    return {x for x in s if x in t}\n\n"
+        "q(Set(), json.loads('[1]'))\n",
+        "q was asked for a list, whose changes cannot be seen (other code made it",
+    ),
+    "what cannot be a key, beside a set": (
+        START + "@query\ndef q(s, v):\n    return {x for x in s if x == v}\n\nq(Set(), bytearray(b'1'))\n",
+        "[IQ303] q was asked for a value that cannot be a dict key",
+    ),
     "no query at all": ("print(1)\n", "program.py: notice: no query was found, so nothing is maintained"),
     "what only Python's scopes show": (
         START + "x = 1\nreturn x\n",

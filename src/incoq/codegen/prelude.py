@@ -1743,7 +1743,7 @@ def know(v: Any) -> None:
 
 def unkeyed(key: Any, query: str) -> IncoqRuntimeError:
     """The error for parameters of which one cannot be a key."""
-    for v in (key, *key) if isinstance(key, tuple) else (key,):
-        if isinstance(v, (set, list, dict)):
+    for v in key if isinstance(key, tuple) else (key,):
+        if isinstance(v, (set, list, dict)) and v.__class__.__hash__ is None:
             return unseen(v, f"{query} was asked for")
     return IncoqRuntimeError("IQ303", f"{query} was asked for a value that cannot be a dict key")
