@@ -131,6 +131,52 @@ PROGRAMS = {
             c.m["k"] = Set([b]); b.n = 2; every(); del b.s; every(); a.s = None; every(); a.s = Set(); every()
             s.discard(b); every(); a.n = 7; every(); a.s.add(a); every(); del c.s; every()
     """,
+    "what is computed is looked for in a display, whose parts are all evaluated": """
+        class Thing:
+            def __init__(self, n, k): self.n, self.k = n, k
+            def __repr__(self): return f"T{self.n}"
+        def whatever(a): return True
+        def first(a, b): return a or b
+        def some(group): return any(y.n for y in group)
+        @query
+        def computed(s): return {x for x in s if x.n in (x.k + 0.5, 7)}
+        @query
+        def texts(s): return {x for x in s if x.n not in [f"{x.k}", 2]}
+        @query
+        def pairs(s): return {x for x in s if (x.n, x.k) in ((x.k, x.n), (x.n, x.k * 1.0), 3)}
+        @query
+        def keys(s): return {x for x in s if x.n in {7, x.k} or x.n not in {x.n, x.k}}
+        @query
+        def absent(s): return {x for x in s if x.k not in {1, x.n} if (x.k, 1) not in {(1, 1)}}
+        @query
+        def constants(s): return {x for x in s if 7 in (x.n, x.k) or 1 not in [x.n, x.k]}
+        @query
+        def helped(s): return {x for x in s if whatever(x.k) if first(x.n, x.k + 1) if some(x.s)}
+        def main(show):
+            a, b, c = Thing(1.5, 1), Thing(7, 1000), Thing("3", 3)
+            a.s, b.s, c.s = Set([a]), Set([a, b]), Set()
+            s = Set([a, b, c])
+            def every():
+                for q in (computed, texts, pairs, keys, absent, constants, helped): show(q(s))
+            every(); a.n = 1; every(); c.k = 2.5; every(); c.n = 3; every(); b.k = 7; every()
+            del a.k; every(); a.k = 0; b.s.discard(b); every(); a.n = 0; every(); c.s.add(b); every()
+            del b.n; every(); b.n = float("nan"); every(); b.k = b.n; every(); del c.s; every()
+    """,
+    "what cannot be in a set is looked for in the display of one, or stands in it": """
+        class Thing:
+            def __init__(self, n, k): self.n, self.k = n, k
+            def __repr__(self): return f"T{self.n}"
+        @query
+        def keys(s): return {x for x in s if x.n in {7, x.k} or x.n not in {x.n, x.k}}
+        @query
+        def absent(s): return {x for x in s if x.k not in {1, x.n} if (x.k, 1) not in {(1, 1)}}
+        def main(show):
+            a, b, c = Thing(1, [2]), Thing(2, {}), Thing(7, 2)
+            s = Set([a, b, c])
+            def every(): show(keys(s), absent(s))
+            every(); b.k = a.k; every(); a.k = 1; every(); b.k = (2, []); every(); b.k = 2; every();
+            c.k = Set(); every(); c.k.add(7); every(); c.k = (7, 8); every()
+    """,
     "a nested query asks in what its own elements are": """
         @query
         def held(s, t): return {len({x for x in {b for y in s} if (x, b) in t}) for a, b in t}

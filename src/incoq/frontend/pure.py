@@ -331,17 +331,20 @@ class _Walk(ast.NodeTransformer):
             ):
                 tests: list[ast.expr] = []
                 items = [self.visit(i) if isinstance(i, ast.Name) else i for i in items]
+                new = ast.Constant | ast.Tuple
                 for item in items:
-                    if not isinstance(item, ast.Constant):  # `in` finds an object also where `==` says no
+                    if not isinstance(item, new) and not isinstance(left, new):
+                        # `in` finds an object also where `==` says no
                         tests.append(ast.Compare(clone(left), [ast.Is()], [clone(item)]))
                     tests.append(ast.Compare(clone(left), [ast.Eq()], [item]))
                 chain = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
                 whole = chain if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), chain)
-                read = [i for i in items if not isinstance(i, ast.Constant | ast.Name)]
-                if read:  # Python reads them all before it compares one
-                    there = [ast.Compare(clone(i), [ast.Is()], [clone(i)]) for i in read]
-                    whole = ast.BoolOp(ast.And(), [*there, whole])
-                return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
+                whole = where(given_all(items), whole)  # Python reads them all before it compares one
+                found = self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))
+                if isinstance(display, ast.Set):
+                    keys = [self.visit(clone(k)) for k in (left, *items) if not isinstance(k, ast.Constant)]
+                    found = where([ast.Call(ast.Name(FITS, ast.Load()), [k], []) for k in keys], found)
+                return found  # type: ignore[no-any-return]
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn()], comparators=[ast.Set(elts=items) | ast.List(elts=items)]
             ) if _are_constants(items):
@@ -493,16 +496,9 @@ class _Walk(ast.NodeTransformer):
                 self.refuse("IQ209", f"`{identifier}` reads the global `{own}`, a variable here", node)
         inlined = substitute(read, dict(zip(names, (clone(g) for g in given), strict=True)))
         surely = strict_names(returned.value)
-        lazy = [
-            clone(g)
-            for n, g in zip(names, given, strict=True)
-            if n not in surely and not isinstance(g, ast.Name | ast.Constant)
-        ]
-        if lazy:  # Python evaluates every argument, also one that the body may not reach
-            inlined = ast.Subscript(
-                ast.Tuple([*lazy, inlined], ast.Load()), ast.Constant(len(lazy)), ast.Load()
-            )
-            ast.fix_missing_locations(ast.copy_location(inlined, node))
+        # Python evaluates every argument, also one that the body may not reach.
+        lazy = given_all([g for n, g in zip(names, given, strict=True) if n not in surely])
+        inlined = where(lazy, ast.copy_location(inlined, node))
         if home is not self.module:
             return ast.copy_location(inlined, node)
         walk = _Walk(self.owner, (*self.stack, known_as), self.module, self.given)
@@ -569,15 +565,14 @@ class _Walk(ast.NodeTransformer):
         return False
 
 
-def given_all(arguments: Sequence[ast.expr]) -> list[ast.expr]:
-    """What is true where the arguments of a query are there, and raises else, as Python does which evaluates
-    them outside: inside, what raises skips an element."""
-    read = [a for a in arguments if isinstance(a, ast.Attribute | ast.Subscript)]
-    return [ast.Compare(clone(a), [ast.Is()], [clone(a)]) for a in read]
+def given_all(parts: Sequence[ast.expr]) -> list[ast.expr]:
+    """What is true, and raises where one of the parts does."""
+    read: list[ast.expr] = [clone(p) for p in parts if not isinstance(p, ast.Name | ast.Constant)]
+    return [ast.Tuple(read, ast.Load())] if read else []
 
 
 def where(there: list[ast.expr], value: ast.expr) -> ast.expr:
-    """A value where all the others are true, which raise else."""
+    """A value that Python evaluates after others, which are true or raise."""
     if not there:
         return value
     return ast.fix_missing_locations(ast.copy_location(ast.BoolOp(ast.And(), [*there, value]), value))

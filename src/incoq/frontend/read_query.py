@@ -406,7 +406,7 @@ class _Reader:
             if self.is_variable(hidden):
                 message = f"`{found.name}` reads the global `{hidden}`, which is a variable here; rename one"
                 raise self.module.error("IQ209", message, node)
-        if lazy and given_all(arguments):  # a query of its own has no value where an argument is missing
+        if lazy and given_all(arguments):  # a query of its own has no value where one of them is missing
             alone = ast.copy_location(ast.GeneratorExp(node, []), node)
             body = _Reader(self._inside(), alone, ()).read()
             value = Body(body.result, body.clauses, body.free, Aggregate("value", False))
