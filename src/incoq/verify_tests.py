@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from incoq.frontend.program import Binding
 from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES, VALUE_CLASSES
-from incoq.ir.expressions import FITS, clone
+from incoq.ir.expressions import FITS, ITERABLE, clone
 from incoq.ir.objects import Aggregate
 from incoq.ir.relational import Test
 
@@ -184,8 +184,8 @@ class _Naive(ast.NodeTransformer):
         self.fallible = fallible
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id == FITS:
-            return ast.Name("__fit__", ast.Load())
+        if node.id in (FITS, ITERABLE):
+            return ast.Name("__fit__" if node.id == FITS else "__iterable__", ast.Load())
         return _call("__present__", node) if node.id in self.fallible else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -231,6 +231,7 @@ def naive_test(
         "__equal__": values.equal,
         "__holds__": values.holds,
         "__fit__": values.fit,
+        "__iterable__": lambda value: (iter(value), True)[1],
         "__steady__": values.steady,
         "__present__": values.present,
     }

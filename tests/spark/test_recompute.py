@@ -35,6 +35,10 @@ def alike(s, t):
     return {(x, y) for (x, y) in s if x not in t if x.age or not hasattr(y, "age")}
 
 @query
+def unrelated(s):
+    return {u for u in s if u not in related(u.followers) if u.age == 20 or any(u.followers)}
+
+@query
 def lonely(s):
     return {u for u in s if all(v.loc != u.loc for v in s if v != u)}
 """
@@ -66,6 +70,7 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
     demand += [
         ("demand_alike", "add", "g1", "g2"),
         ("demand_lonely", "add", "g2"),
+        ("demand_unrelated", "add", "g1"),
     ]
     made.run_batch(lines([*demand, *events(rng, 120)]), "a")
     made.compact()
@@ -79,7 +84,7 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
     with Recomputation(spark, made.store) as recomputed:
         differences, compared = recomputed.differences()
         assert differences == []
-        assert compared == ["fans", "related", "many", "alike", "lonely"]
+        assert compared == ["fans", "related", "many", "alike", "unrelated", "lonely"]
         assert [query for query in compared if not results(made, query)] == [
             "related",
             "many",

@@ -411,3 +411,21 @@ def main(show):
     for query in (program["having"], program["total"]):
         with pytest.raises(Exception, match="IQ303"):
             query(program["Set"](), bytearray(b"1"))
+
+
+def test_what_is_demanded_is_shown_once_whatever_values_a_global_had() -> None:
+    same_both_ways("""
+        LIMIT = 1
+        @query
+        def above(s): return {x for x in s if x > LIMIT}
+        @query(keep="explicit")
+        def largest(s, k): return max((x for x in s if x > LIMIT if x != k), default=None)
+        def main(show):
+            global LIMIT
+            s, t = Set([1, 2, 3]), Set([2])
+            largest.demand(s, 3)
+            for LIMIT in (0, 1, 2, 1):
+                show(above(s), above(t), len(above.demanded), set(above.demanded) == {(s,), (t,)})
+                show(largest(s, 3), len(largest.demanded), list(largest.demanded) == [(s, 3)])
+                s.add(LIMIT + 3)
+    """)

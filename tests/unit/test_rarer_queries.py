@@ -61,6 +61,122 @@ PROGRAMS = {
             every(); t.clear(); every(); b.a = {}; every(); a.a = (1, [2]); every(); del a.a
             every(); t.add(a); every()
     """,
+    "what a query is asked about is not there, or cannot be iterated": """
+        class Thing:
+            def __init__(self, n): self.n = n
+            def __repr__(self): return f"T{self.n}"
+        @query
+        def some(s): return {x for x in s if x.n > 0}
+        @query
+        def total(s): return sum(x.n for x in s if x.n)
+        @query
+        def no_answer(s): return {x for x in s if not some(x.s)}
+        @query
+        def not_in(s): return {x for x in s if x not in some(x.s)}
+        @query
+        def not_among(s): return {(x.n, not (x in some(x.s))) for x in s}
+        @query
+        def sizes(s): return {(x.n, len(some(x.s))) for x in s}
+        @query
+        def entries(s): return {x for x in s if x not in some(x.m["k"]) if not some(x.m["k"])}
+        @query
+        def of_all(s):
+            return {(x.n, sum(x.l)) for x in s if not any(x.l) if all(x.l) or max(x.l, default=0) < 3}
+        @query
+        def how_many(s): return len([x for x in s if x.n == 2 or not some(x.s)])
+        def main(show):
+            a, b, c = Thing(1), Thing(2), Thing(3)
+            s = Set([a, b, c, (1, 2), None, "x", 5])
+            def every():
+                for q in (no_answer, not_in, not_among, sizes, entries, of_all, how_many): show(q(s))
+            every(); a.s = Set([a]); every(); b.s = Set(); every(); s.discard(b); s.add(a.s); every()
+            s.add(b); every(); del a.s; every(); a.s = None; every(); a.s = 3; every()
+            a.s = b.s; b.s.add(b); every(); a.m = {}; b.m = {"k": b.s}; every(); a.m["k"] = a.s; every()
+            b.s.clear(); every(); del b.m["k"]; every(); a.l = []; b.l = [0]; every(); a.l.append(0); every()
+            a.l = None; every(); a.l = (0,); b.l = Set(); every(); a.l = 7; every()
+            b.l.add("x"); every(); del b.l; every()
+    """,
+    "a short-circuit passes over a query that is asked about what is not there": """
+        class Thing:
+            def __init__(self, n): self.n = n
+            def __repr__(self): return f"T{self.n}"
+        @query
+        def total(s): return sum(x.n for x in s if x.n)
+        @query
+        def least(s): return min(x.n for x in s)
+        @query
+        def either(s): return {x for x in s if x.n == 3 or total(x.s) > 0}
+        @query
+        def guarded(s): return {x for x in s if not hasattr(x, "s") or total(x.s) == least(x.s)}
+        @query
+        def chosen(s): return {(x.n, 7 if x.n == 3 else total(x.s)) for x in s}
+        @query
+        def chained(s): return {x for x in s if x.n < 2 < total(x.s) or x.n == 2 or least(x.m["k"]) == 2}
+        @query
+        def among(s, o): return {x for x in s if x.n == 1 or total(x.s) in (least(x.s), total(o.s))}
+        @query
+        def alone(x): return x.n == 2 or total(x.s) + total(x.s)
+        @query
+        def truths(s): return {x for x in s if x.n == 5 or {y for y in x.s if y.n > 1} or x.n == 3}
+        def main(show):
+            a, b, c = Thing(1), Thing(2), Thing(3)
+            s = Set([a, b, c])
+            def every():
+                show(either(s), guarded(s), chosen(s), chained(s), among(s, a), among(s, c), truths(s))
+                for x in (a, b, c):
+                    try: show(alone(x))
+                    except (AttributeError, TypeError) as error: show(type(error).__name__)
+            every(); a.s = Set([a, b]); every(); c.s = Set([c]); every(); c.n = 1; every(); del a.s; every()
+            b.s = c.s; b.n = 3; every(); c.s.add(b); every(); c.m = {"k": c.s}; every(); c.s.clear(); every()
+            c.m["k"] = Set([b]); b.n = 2; every(); del b.s; every(); a.s = None; every(); a.s = Set(); every()
+            s.discard(b); every(); a.n = 7; every(); a.s.add(a); every(); del c.s; every()
+    """,
+    "what is computed is looked for in a display, whose parts are all evaluated": """
+        class Thing:
+            def __init__(self, n, k): self.n, self.k = n, k
+            def __repr__(self): return f"T{self.n}"
+        def whatever(a): return True
+        def first(a, b): return a or b
+        def some(group): return any(y.n for y in group)
+        @query
+        def computed(s): return {x for x in s if x.n in (x.k + 0.5, 7)}
+        @query
+        def texts(s): return {x for x in s if x.n not in [f"{x.k}", 2]}
+        @query
+        def pairs(s): return {x for x in s if (x.n, x.k) in ((x.k, x.n), (x.n, x.k * 1.0), 3)}
+        @query
+        def keys(s): return {x for x in s if x.n in {7, x.k} or x.n not in {x.n, x.k}}
+        @query
+        def absent(s): return {x for x in s if x.k not in {1, x.n} if (x.k, 1) not in {(1, 1)}}
+        @query
+        def constants(s): return {x for x in s if 7 in (x.n, x.k) or 1 not in [x.n, x.k]}
+        @query
+        def helped(s): return {x for x in s if whatever(x.k) if first(x.n, x.k + 1) if some(x.s)}
+        def main(show):
+            a, b, c = Thing(1.5, 1), Thing(7, 1000), Thing("3", 3)
+            a.s, b.s, c.s = Set([a]), Set([a, b]), Set()
+            s = Set([a, b, c])
+            def every():
+                for q in (computed, texts, pairs, keys, absent, constants, helped): show(q(s))
+            every(); a.n = 1; every(); c.k = 2.5; every(); c.n = 3; every(); b.k = 7; every()
+            del a.k; every(); a.k = 0; b.s.discard(b); every(); a.n = 0; every(); c.s.add(b); every()
+            del b.n; every(); b.n = float("nan"); every(); b.k = b.n; every(); del c.s; every()
+    """,
+    "what cannot be in a set is looked for in the display of one, or stands in it": """
+        class Thing:
+            def __init__(self, n, k): self.n, self.k = n, k
+            def __repr__(self): return f"T{self.n}"
+        @query
+        def keys(s): return {x for x in s if x.n in {7, x.k} or x.n not in {x.n, x.k}}
+        @query
+        def absent(s): return {x for x in s if x.k not in {1, x.n} if (x.k, 1) not in {(1, 1)}}
+        def main(show):
+            a, b, c = Thing(1, [2]), Thing(2, {}), Thing(7, 2)
+            s = Set([a, b, c])
+            def every(): show(keys(s), absent(s))
+            every(); b.k = a.k; every(); a.k = 1; every(); b.k = (2, []); every(); b.k = 2; every();
+            c.k = Set(); every(); c.k.add(7); every(); c.k = (7, 8); every()
+    """,
     "a nested query asks in what its own elements are": """
         @query
         def held(s, t): return {len({x for x in {b for y in s} if (x, b) in t}) for a, b in t}

@@ -1478,10 +1478,15 @@ class Demanded(AbstractSet[Any]):
             raise doubt.__cause__ or doubt from None
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([key[: self._shown] for key in self._keys()])
+        return iter(self._combinations())
 
     def __len__(self) -> int:
-        return len(self._keys())
+        return len(self._combinations())
+
+    def _combinations(self) -> list[Any]:
+        """What is shown of the keys: without the globals, which may have had several values."""
+        keys = self._keys()
+        return keys if self._shown == self._width else [*dict.fromkeys(key[: self._shown] for key in keys)]
 
     def _keys(self) -> list[Any]:
         """The combinations whose answers are kept, and those whose answers cannot be kept."""

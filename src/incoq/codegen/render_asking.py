@@ -14,6 +14,7 @@ Cost:      what was asked before is one look-up
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from incoq.codegen.kept_answers import value_of
 from incoq.codegen.lower_tests import Support, lower_test
@@ -256,10 +257,12 @@ class Asking:
             A=self.events.answer,
         )  # fmt: skip
 
-    def _again(self, query: RelationalQuery) -> ast.expr | None:
-        """The expression of a query by what is kept of those in it; None where some of it is not."""
+    def _again(self, query: RelationalQuery, given: Sequence[ast.expr] = ()) -> ast.expr | None:
+        """The expression of a query, of its parameters or what is given for them, by what is kept of those in
+        it; None where some of it is not."""
         local = self.events.renderer.local
-        read: dict[str, ast.expr] = {p: name(local(p)) for p in query.all_params}
+        params = given or [name(local(p)) for p in query.all_params]
+        read: dict[str, ast.expr] = dict(zip(query.all_params, params, strict=True))
         queries = {q.name: q for q in self.plan.queries}
         for clause in query.clauses:
             source = [read[a] for a in clause.args[:-1] if a in read]
@@ -274,7 +277,9 @@ class Asking:
                     read[clause.args[-1]] = ast.Call(name(self.support.item), source, [])
                 case Kind.VALUE if not (nested := queries[clause.relation.name]).rest:
                     kept = quote_expr("R[K]", R=self.plan.result_of(nested.name).name, K=tuple_of(source))
-                    read[clause.args[-1]] = value_of(self.plan, nested, kept)
+                    alone = nested.aggregate is not None and nested.aggregate.kind == "value"
+                    again = self._again(nested, source) if alone else None
+                    read[clause.args[-1]] = again or value_of(self.plan, nested, kept)
         result = self.plan.result_of(query.name).result
         assert result is not None
         if not result.names <= read.keys():

@@ -11,11 +11,11 @@ After:     u.loc == 'NYC' or u.loc == 'LA'
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from incoq.frontend.class_bodies import class_around
 from incoq.frontend.program import Binding, Module
-from incoq.ir.expressions import FITS, clone, names_in, substitute
+from incoq.ir.expressions import FITS, ITERABLE, clone, names_in, substitute
 from incoq.names import mangled
 
 # Builtins that depend on nothing but the values of their arguments. `plain` wraps those arguments, so
@@ -139,7 +139,8 @@ PURE_METHODS = frozenset(
 )
 
 
-Nest = Callable[[ast.expr, bool], "ast.expr | None"]  # a nested query, and whether only its truth counts
+# A nested query, whether only its truth counts, and whether a short-circuit may pass it over.
+Nest = Callable[[ast.expr, bool, bool], "ast.expr | None"]
 Helper = tuple[Module, ast.FunctionDef]  # a function of the program and the module it stands in
 
 
@@ -165,7 +166,7 @@ class Purifier:
 
     def is_callable_name(self, identifier: str) -> bool:
         """Names that stand for functions, kept as they are in the expression."""
-        return identifier == FITS or identifier in self.callables
+        return identifier in (FITS, ITERABLE) or identifier in self.callables
 
     def purify(self, node: ast.expr, truth: bool = False) -> ast.expr:
         walk = _Walk(self, ())
@@ -186,13 +187,21 @@ class _Walk(ast.NodeTransformer):
     ) -> None:
         self.owner, self.module, self.stack = owner, module or owner.module, stack
         self.given, self.abroad = given, given is not None
+        self.lazy = False  # may a short-circuit pass over what is visited?
 
     def is_variable(self, identifier: str) -> bool:
         return self.owner.is_variable(identifier) if self.given is None else identifier in self.given
 
     def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
         """A nested query; a helper of another module has none."""
-        return None if self.abroad else self.owner.nest(node, truth)
+        return None if self.abroad else self.owner.nest(node, truth, self.lazy)
+
+    def perhaps(self, visit: Callable[[ast.expr], ast.expr], node: ast.expr) -> ast.expr:
+        """Visit what a short-circuit may pass over."""
+        before, self.lazy = self.lazy, True
+        visited = visit(node)
+        self.lazy = before
+        return visited
 
     def refuse(self, code: str, message: str, node: ast.AST, help: str | None = None) -> None:
         raise self.module.error(code, message, node, help)
@@ -234,6 +243,10 @@ class _Walk(ast.NodeTransformer):
 
     def truth(self, node: ast.expr) -> ast.expr:
         """An expression of which only the truth counts: a nested comprehension is asked for existence."""
+        if isinstance(node, ast.BoolOp):
+            first, *more = node.values
+            node.values = [self.truth(first), *(self.perhaps(self.truth, v) for v in more)]
+            return node
         if isinstance(node, ast.SetComp | ast.Call):
             nested = self.nest(node, True)
             if nested is not None:
@@ -241,7 +254,9 @@ class _Walk(ast.NodeTransformer):
         return self.visit(node)  # type: ignore[no-any-return]
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        node.values = [self.truth(v) for v in node.values[:-1]] + [self.visit(node.values[-1])]
+        first, *more, last = node.values
+        more = [self.perhaps(self.truth, v) for v in more]
+        node.values = [self.truth(first), *more, self.perhaps(self.visit, last)]
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -251,7 +266,7 @@ class _Walk(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         node.test = self.truth(node.test)
-        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
+        node.body, node.orelse = self.perhaps(self.visit, node.body), self.perhaps(self.visit, node.orelse)
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
@@ -302,6 +317,8 @@ class _Walk(ast.NodeTransformer):
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[ast.Call() as call]):
                 if not self.abroad and (elements := self.owner.answer(call, left)) is not None:
                     node.comparators = [elements]
+                    there = given_all([self.visit(clone(a)) for a in call.args])
+                    return where(there, self.visit(node))
         match node:
             case ast.Compare(
                 left=left,
@@ -314,17 +331,20 @@ class _Walk(ast.NodeTransformer):
             ):
                 tests: list[ast.expr] = []
                 items = [self.visit(i) if isinstance(i, ast.Name) else i for i in items]
+                new = ast.Constant | ast.Tuple
                 for item in items:
-                    if not isinstance(item, ast.Constant):  # `in` finds an object also where `==` says no
+                    if not isinstance(item, new) and not isinstance(left, new):
+                        # `in` finds an object also where `==` says no
                         tests.append(ast.Compare(clone(left), [ast.Is()], [clone(item)]))
                     tests.append(ast.Compare(clone(left), [ast.Eq()], [item]))
                 chain = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
                 whole = chain if isinstance(op, ast.In) else ast.UnaryOp(ast.Not(), chain)
-                read = [i for i in items if not isinstance(i, ast.Constant | ast.Name)]
-                if read:  # Python reads them all before it compares one
-                    there = [ast.Compare(clone(i), [ast.Is()], [clone(i)]) for i in read]
-                    whole = ast.BoolOp(ast.And(), [*there, whole])
-                return self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))  # type: ignore[no-any-return]
+                whole = where(given_all(items), whole)  # Python reads them all before it compares one
+                found = self.visit(ast.copy_location(ast.fix_missing_locations(whole), node))
+                if isinstance(display, ast.Set):
+                    keys = [self.visit(clone(k)) for k in (left, *items) if not isinstance(k, ast.Constant)]
+                    found = where([ast.Call(ast.Name(FITS, ast.Load()), [k], []) for k in keys], found)
+                return found  # type: ignore[no-any-return]
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn()], comparators=[ast.Set(elts=items) | ast.List(elts=items)]
             ) if _are_constants(items):
@@ -334,8 +354,9 @@ class _Walk(ast.NodeTransformer):
                 left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.SetComp() as comp]
             ):
                 return self._in_comprehension(node, left, op, comp)
+        first, *more = node.comparators
         node.left = self.visit(node.left)
-        node.comparators = [self.visit(c) for c in node.comparators]
+        node.comparators = [self.visit(first), *(self.perhaps(self.visit, c) for c in more)]
         return node
 
     def _in_comprehension(
@@ -475,16 +496,9 @@ class _Walk(ast.NodeTransformer):
                 self.refuse("IQ209", f"`{identifier}` reads the global `{own}`, a variable here", node)
         inlined = substitute(read, dict(zip(names, (clone(g) for g in given), strict=True)))
         surely = strict_names(returned.value)
-        lazy = [
-            clone(g)
-            for n, g in zip(names, given, strict=True)
-            if n not in surely and not isinstance(g, ast.Name | ast.Constant)
-        ]
-        if lazy:  # Python evaluates every argument, also one that the body may not reach
-            inlined = ast.Subscript(
-                ast.Tuple([*lazy, inlined], ast.Load()), ast.Constant(len(lazy)), ast.Load()
-            )
-            ast.fix_missing_locations(ast.copy_location(inlined, node))
+        # Python evaluates every argument, also one that the body may not reach.
+        lazy = given_all([g for n, g in zip(names, given, strict=True) if n not in surely])
+        inlined = where(lazy, ast.copy_location(inlined, node))
         if home is not self.module:
             return ast.copy_location(inlined, node)
         walk = _Walk(self.owner, (*self.stack, known_as), self.module, self.given)
@@ -549,6 +563,19 @@ class _Walk(ast.NodeTransformer):
                 self.owner.callables.add(own)
                 return True
         return False
+
+
+def given_all(parts: Sequence[ast.expr]) -> list[ast.expr]:
+    """What is true, and raises where one of the parts does."""
+    read: list[ast.expr] = [clone(p) for p in parts if not isinstance(p, ast.Name | ast.Constant)]
+    return [ast.Tuple(read, ast.Load())] if read else []
+
+
+def where(there: list[ast.expr], value: ast.expr) -> ast.expr:
+    """A value that Python evaluates after others, which are true or raise."""
+    if not there:
+        return value
+    return ast.fix_missing_locations(ast.copy_location(ast.BoolOp(ast.And(), [*there, value]), value))
 
 
 def is_selector(node: ast.expr) -> bool:

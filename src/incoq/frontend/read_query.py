@@ -15,9 +15,9 @@ from typing import Any, Protocol, TypeVar
 
 from incoq.errors import CompileError
 from incoq.frontend.program import Module
-from incoq.frontend.pure import PURE_MODULES, Purifier, is_selector
+from incoq.frontend.pure import PURE_MODULES, Purifier, given_all, is_selector, where
 from incoq.frontend.read_aggregate import SIMPLE, Found, choose_defaults, find_aggregate
-from incoq.ir.expressions import FITS, Expr, clone, name, names_in, substitute
+from incoq.ir.expressions import FITS, ITERABLE, Expr, clone, name, names_in, substitute
 from incoq.ir.objects import (
     Aggregate,
     Condition,
@@ -321,27 +321,28 @@ class _Reader:
 
     # -- nested queries ---------------------------------------------------------------------------
 
-    def nest(self, node: ast.expr, truth: bool) -> ast.expr | None:
+    def nest(self, node: ast.expr, truth: bool, lazy: bool) -> ast.expr | None:
         """Replace a nested query by a call of it; None if `node` is none."""
         if isinstance(node, ast.Call) and self._is_of_variable(node.func):
             return None
         if truth:
+            given: list[ast.expr] = []
             if isinstance(node, ast.Call):
                 called = self.place.queries.called(self.module, node.func)
                 if called is None or not called.is_set:
                     return None
+                given = [self.purifier.purify(a) for a in node.args]
                 node = ast.fix_missing_locations(ast.copy_location(ast.SetComp(*_all_of(node)), node))
             assert isinstance(node, ast.SetComp)
             body = _Reader(self._inside(), self._own_variables(node), ()).read()
-            return self._call(
-                node, Body(body.result, _fitting(body), body.free, Aggregate("exists", False)), "exists"
-            )
+            exists = Body(body.result, _fitting(body), body.free, Aggregate("exists", False))
+            return where(given_all(given), self._call(node, exists, "exists"))
         found = find_aggregate(self.module, node, self.is_variable)
         if found is not None:
             body = _read_aggregate(found, self._inside(), (), self._own_variables)
             return self._call(node, body, found.kind)
         if isinstance(node, ast.Call):
-            return self._aggregate_of_source(node) or self._query_call(node)
+            return self._aggregate_of_source(node) or self._query_call(node, lazy)
         return None
 
     def _aggregate_of_source(self, node: ast.Call) -> ast.expr | None:
@@ -351,14 +352,17 @@ class _Reader:
                 kind in SIMPLE and kind not in self.module.bindings and not self.is_variable(kind)
             ):
                 comp: ast.expr
-                if self._called(source):
+                if isinstance(source, ast.Call) and self._called(source):
                     comp = ast.SetComp(*_all_of(source))
+                    there = given_all([self.purifier.purify(a) for a in source.args])
                 elif kind != "len" and isinstance(source, ast.Attribute | ast.Name) and is_selector(source):
                     comp = ast.GeneratorExp(*_all_of(source))
+                    there = [ast.Call(name(ITERABLE), [self.purifier.purify(source)], [])]
                 else:
                     return None
                 whole = ast.Call(node.func, [comp, *rest], node.keywords)
-                return self.nest(ast.fix_missing_locations(ast.copy_location(whole, node)), False)
+                nested = self.nest(ast.fix_missing_locations(ast.copy_location(whole, node)), False, False)
+                return nested if nested is None else where(there, nested)
         return None
 
     def _elements_of_answer(self, node: ast.expr, element: ast.expr) -> ast.SetComp | None:
@@ -382,7 +386,7 @@ class _Reader:
         call = ast.Call(ast.Constant(called), [name(f) for f in body.free], [])
         return ast.fix_missing_locations(ast.copy_location(call, node))
 
-    def _query_call(self, node: ast.Call) -> ast.expr | None:
+    def _query_call(self, node: ast.Call, lazy: bool) -> ast.expr | None:
         found = self.place.queries.called(self.module, node.func)
         if found is None:
             return None
@@ -402,6 +406,11 @@ class _Reader:
             if self.is_variable(hidden):
                 message = f"`{found.name}` reads the global `{hidden}`, which is a variable here; rename one"
                 raise self.module.error("IQ209", message, node)
+        if lazy and given_all(arguments):  # a query of its own has no value where one of them is missing
+            alone = ast.copy_location(ast.GeneratorExp(node, []), node)
+            body = _Reader(self._inside(), alone, ()).read()
+            value = Body(body.result, body.clauses, body.free, Aggregate("value", False))
+            return self._call(node, value, "value")
         given = [self.purifier.purify(a) for a in arguments]
         call = ast.Call(ast.Constant(found.name), [*given, *(name(h) for h in found.hidden)], [])
         return ast.fix_missing_locations(ast.copy_location(call, node))

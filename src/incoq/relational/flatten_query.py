@@ -261,8 +261,12 @@ class _Flattener:
                     self._watch_content(variable)
                 return live
             case ast.BoolOp(op=op, values=values):
-                last = len(values) - 1
-                return ast.BoolOp(op, [self._lower(v, truth or i < last) for i, v in enumerate(values)])
+                *before, last = values
+                parts = [self._lower(v, True) for v in before]
+                if isinstance(op, ast.And):
+                    parts = [p for p in parts if not self._is_there(p)]
+                parts.append(self._lower(last, truth))
+                return parts[0] if len(parts) == 1 else ast.BoolOp(op, parts)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ast.UnaryOp(ast.Not(), self._lower(operand, True))
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -316,6 +320,12 @@ class _Flattener:
                     elif isinstance(value, list):
                         setattr(copied, key, [self._lower_item(v) for v in value])
                 return copied
+
+    def _is_there(self, node: ast.expr) -> bool:
+        """Is it a tuple of fields and entries that are joined, so that it is true?"""
+        joined = self.selectors.values()
+        items = node.elts if isinstance(node, ast.Tuple) else []
+        return bool(items) and all(isinstance(i, ast.Name) and i.id in joined for i in items)
 
     def _nested_value(self, called: str, args: list[ast.expr]) -> str:
         """The variable that holds the value of a nested aggregate."""

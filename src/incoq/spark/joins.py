@@ -93,18 +93,23 @@ def joins_of(query: RelationalQuery) -> Joins:
 
 
 class _Written(ast.NodeTransformer):
-    """What may stand in a set, as Python has it: `{x}` raises where x may not."""
+    """What may stand in a set, as Python has it: `{x}` raises where x may not; and what may be iterated."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         match node.func:
             case ast.Name(id=expressions.FITS):
                 return ast.Set(node.args)
+            case ast.Name(id=expressions.ITERABLE):
+                cls = ast.Call(expressions.name("type"), node.args, [])
+                return ast.Attribute(cls, "__iter__", ast.Load())
         return node
 
 
 def _text(expr: Expr) -> str:
-    return ast.unparse(_Written().visit(clone(expr.node))) if expressions.FITS in expr.names else expr.text
+    if expr.names.isdisjoint((expressions.FITS, expressions.ITERABLE)):
+        return expr.text
+    return ast.unparse(_Written().visit(clone(expr.node)))
 
 
 def _clause(clause: Clause) -> JoinClause:

@@ -49,6 +49,13 @@ OF_NUMBERS = frozenset(("aug_{f}",))
 BYPASSES = frozenset(("dunder_{f}", "vars_{f}", "object_{f}", "escaped", "mapped"))  # refused, or may be
 
 
+class Never(random.Random):
+    """Chooses to do nothing."""
+
+    def random(self) -> float:
+        return 1.0
+
+
 class LivelyMaker(LivelyQueries):
     """Makes one program from one seed."""
 
@@ -57,6 +64,7 @@ class LivelyMaker(LivelyQueries):
         self.seed = seed
         self.rng = random.Random(f"lively {seed}")
         self.later = random.Random(f"later {seed}")  # for what came later, so that a seed makes what it made
+        self.asking = random.Random(f"asking {seed}") if seed % 5 == 4 else Never()
         self.forms = set()
         self.schema = make_schema(self.rng)
         self.fields = tuple(self.schema.fields)

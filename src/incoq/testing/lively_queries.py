@@ -23,6 +23,7 @@ class LivelyQueries:
     """Makes the queries of one program over a schema."""
 
     rng: random.Random
+    asking: random.Random  # for conditions that came later, of one program in five
     forms: set[str]
     schema: Schema
 
@@ -238,7 +239,35 @@ class LivelyQueries:
                 ("quantifier", rng.choice(("", "not ")) + holds, 4),
             ]
         name, made, _ = rng.choices(forms, [w for _, _, w in forms])[0]
+        if self.asking.random() < 0.5 and (asked := self.asked(scope, made)):
+            return self.note("condition: an answer asked", asked)
         return self.note(f"condition: {name}", made)
+
+    def asked(self, scope: dict[str, str], other: str) -> str | None:
+        """A condition on the answer of an earlier query, or on an aggregate of what a selector holds; it
+        may stand behind a short-circuit."""
+        rng = self.asking
+        found: list[str] = []
+        paths = self.paths(scope)
+        for q, kind in self.specs:
+            options = [[t for t, k in paths if k == wanted] for wanted in q.kinds]
+            if q.method or q.demand or not all(options):
+                continue
+            call = f"{q.name}({', '.join(map(rng.choice, options))})"
+            elements = [t for t, k in paths if kind[0] == "{" and k == parts(kind)[0]]
+            if kind[0] == "{" and q.wrap == "{%s}":
+                found += [f"not {call}", f"len({call}) < {rng.choice((1, 2))}", call]
+                found += [
+                    f"{rng.choice(elements)} {rng.choice(('in', 'not in'))} {call}" for _ in elements[:2]
+                ]
+            elif kind == "int":
+                found += [f"{call} {rng.choice(('<', '>', '=='))} {rng.choice((0, 1, 2))}", f"not {call}"]
+        held = [t for t, k in paths if k in ("{int}", "[int]")]
+        found += [f"{rng.choice(('sum(%s)', 'max(%s, default=0)')) % rng.choice(held)} > 1"] if held else []
+        if not found:
+            return None
+        made = rng.choice(found)
+        return rng.choice((made, made, f"({other} or {made})", f"not ({other} and {made})"))
 
     def quantified(self, scope: dict[str, str], depth: int) -> str:
         """`any(…)` or `all(…)`."""
