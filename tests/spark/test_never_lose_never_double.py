@@ -282,3 +282,26 @@ def test_a_task_of_compaction_that_is_tried_again_finds_what_the_first_try_left(
         assert bases[0] == bases[1]
     assert results(made) == results(once)
     assert made.verify() == []
+
+
+@pytest.mark.parametrize("name", ["u", "g"])
+def test_an_id_may_be_long(tmp_path: Path, name: str) -> None:
+    """Parquet keeps no bounds of texts of more than 4,096 bytes."""
+    from incoq.spark import worker
+
+    long = name * 5000
+    events = [
+        ("field_followers", "assign", "c", "s"),
+        ("member", "add", "s", "u"),
+        ("member", "add", "g", "u"),
+    ]
+    events += [("field_loc", "assign", "u", "NYC"), ("field_email", "assign", "u", "a@b.org")]
+    events += [("demand_nyc_fans", "add", "c", "g")]
+    made = pipeline(tmp_path)
+    made.run_batch(lines([tuple(long if v == name else v for v in event) for event in events]), "a")
+    answer = results(made)
+    assert [result for _, result in answer] == ["a@b.org"]
+    made.compact()
+    worker.ENGINES.clear()
+    assert made.verify() == []
+    assert results(made) == answer
