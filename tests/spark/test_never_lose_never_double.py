@@ -305,3 +305,31 @@ def test_an_id_may_be_long(tmp_path: Path, name: str) -> None:
     worker.ENGINES.clear()
     assert made.verify() == []
     assert results(made) == answer
+
+
+def test_what_somebody_else_keeps_in_the_directory_of_a_store_stays(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    made.run_batch(lines(WORLD), "a")
+    kept = [made.store.path / kind / "mine.csv" for kind in ("base", "log", "feed", "results", "rejected")]
+    for path in kept:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    left = made.store.path / "log" / "00000001-0123456789ab.parquet"
+    left.write_text("what an attempt left behind")
+    made.compact()
+    assert [path.read_text() for path in kept] == ["mine"] * len(kept)
+    assert not left.exists()
+
+
+def test_a_change_file_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    made = pipeline(tmp_path)
+    folder = tmp_path / "changes"
+    folder.mkdir()
+    (folder / os.fsdecode(b"a\xff.jsonl")).write_text("\n".join([*lines(WORLD), "nonsense"]))
+    assert made.run_directory(folder) == 1
+    assert made.run_directory(folder) == 0
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
+    (entry,) = made.store.manifest().rejected
+    assert pq.read_table(made.store.path / entry.path)["source"].to_pylist() == ["a\\udcff.jsonl"]

@@ -132,7 +132,12 @@ def bootstrap(
 )
 @click.option("--once", is_flag=True, help="Stop when every file has been taken.")
 @click.option(
-    "--every", default=1.0, show_default=True, metavar="SECONDS", help="How often to look for files."
+    "--every",
+    default=1.0,
+    type=click.FloatRange(min=0),
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look for files.",
 )
 @ROAD
 @MASTER
