@@ -130,6 +130,7 @@ class Store:
 
     def deploy(self, deployment: Deployment) -> None:
         with writing(self, "the program was not stored"):
+            (self.path / "mapping.json").unlink(missing_ok=True)  # of a beginning that came to nothing
             self.write_text("engine.json", sealed_text(deployment.as_json()))
 
     def mapping(self) -> dict[str, Any]:
