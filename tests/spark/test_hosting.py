@@ -126,6 +126,19 @@ def test_a_field_with_the_name_of_a_method_of_strings_may_be_missing(tmp_path: P
     assert first == [(["s"], "Dr")]
 
 
+@pytest.mark.parametrize("field", ["content", "entries", "is_container", "load", "items", "get"])
+def test_a_field_may_be_called_as_one_likes(tmp_path: Path, field: str) -> None:
+    query = f"@query\ndef q(s):\n    return {{(u.{field}, k, v) for u in s for k, v in u.m.items()}}\n"
+    first, second = answers(
+        tmp_path, query,
+        [("member", "add", "s", "u"), (f"field_{field}", "assign", "u", "hello"), ("demand_q", "add", "s"),
+         ("field_m", "assign", "u", "d"), ("item", "assign", "d", "k", 1)],
+        [(f"field_{field}", "unassign", "u")],
+    )  # fmt: skip
+    assert first == [(["s"], ["hello", "k", 1])]
+    assert second == []
+
+
 @pytest.mark.parametrize("result", ["u.n", "(u, u.n)", "(u, (u.n, u.n))"])
 def test_equal_numbers_of_other_types_are_other_results(tmp_path: Path, result: str) -> None:
     query = f"@query\ndef q(s):\n    return {{{result} for u in s}}\n"
@@ -170,6 +183,50 @@ def test_demanded_values_keep_their_types(tmp_path: Path) -> None:
         made.compact() if number == 1 else None
     made.run_batch(lines([("demand_q", "remove", "s", 1)], 90), "c")
     assert results(made, "q") == [(["s", 2.0], [2, 2.0])]
+
+
+def test_what_is_demanded_again_is_spelled_as_the_last_time(tmp_path: Path) -> None:
+    from incoq.spark import worker
+
+    made = pipeline(tmp_path, HEAD + "@query\ndef q(s, k):\n    return {str(k) for u in s}\n")
+    made.run_batch(lines([("demand_q", "add", "s", 1), ("member", "add", "s", "u")]), "a")
+    for number, value in enumerate((1.0, True, 1), 1):
+        made.run_batch(lines([("demand_q", "add", "s", value)], 10 * number), "b")
+        assert repr(results(made, "q")) == repr([(["s", value], str(value))])
+        assert made.verify() == []
+        worker.ENGINES.clear()
+    made.run_batch(lines([("demand_q", "remove", "s", 1.0)], 90), "c")
+    assert results(made, "q") == []
+
+
+def test_a_text_may_look_like_a_number_and_a_number_may_be_large(tmp_path: Path) -> None:
+    made = pipeline(tmp_path, HEAD + "@query\ndef q(s):\n    return {u.n for u in s}\n")
+    values = ["v2.0 beta", "10.0.0.1", "true", "1.0", "1e+16", 1.0, 1e16, "is false", [1e300, "e+1", "1e+2"]]
+    fields = [("field_n", "assign", f"u{n}", value) for n, value in enumerate(values)]
+    members = [("member", "add", "s", f"u{n}") for n in range(len(values))]
+    made.run_batch(lines([("demand_q", "add", "s"), *fields, *members]), "a")
+    expected = {repr(value) for value in values}
+    for step in range(3):
+        assert {repr(row) for _, row in results(made, "q")} == expected
+        made.compact()
+        replaced = 10**16 if step else 1  # another spelling of what is there
+        made.run_batch(lines([("field_n", "assign", "u6" if step else "u5", replaced)], 100 + step), "b")
+        expected = (expected - {repr(float(replaced))}) | {repr(replaced)}
+    assert made.verify() == []
+
+
+def test_a_whole_number_may_have_more_digits_than_python_writes_unasked(tmp_path: Path) -> None:
+    from incoq.spark.results import result_lines
+
+    query = "@query\ndef q(s):\n    return {u * u for u in s}\n"
+    query += "@query\ndef p(s):\n    return sum(u * u for u in s)\n"
+    made = pipeline(tmp_path, HEAD + query)
+    events = [("member", "add", "s", 10**4000), ("demand_q", "add", "s"), ("demand_p", "add", "s")]
+    made.run_batch(lines([*events, ("member", "add", "s", 1.0)]), "a")
+    long = "1" + "0" * 8000
+    assert long in "".join(result_lines(made.store, "q"))
+    made.run_batch(lines([("member", "remove", "s", 1), ("member", "add", "s", True)], 10), "b")
+    assert list(result_lines(made.store, "p")) == [f'{{"params": ["s"], "result": {long[:-1]}1}}']
 
 
 def test_a_dict_as_a_result_may_hold_booleans(tmp_path: Path) -> None:

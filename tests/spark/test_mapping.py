@@ -94,6 +94,13 @@ def store_of(folder: Path, mapping: Any) -> Store:
     return store
 
 
+def test_a_mapping_of_a_beginning_that_came_to_nothing_is_not_kept(tmp_path: Path) -> None:
+    store = store_of(tmp_path, declared(tmp_path))
+    assert store.mapping()
+    store.deploy(DEPLOYMENT)
+    assert store.mapping() == {}
+
+
 def test_rows_that_change_are_changes_of_relations(tmp_path: Path) -> None:
     made = Pipeline(store_of(tmp_path, declared(tmp_path)), in_process)
     made.init(2)

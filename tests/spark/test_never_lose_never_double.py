@@ -282,3 +282,54 @@ def test_a_task_of_compaction_that_is_tried_again_finds_what_the_first_try_left(
         assert bases[0] == bases[1]
     assert results(made) == results(once)
     assert made.verify() == []
+
+
+@pytest.mark.parametrize("name", ["u", "g"])
+def test_an_id_may_be_long(tmp_path: Path, name: str) -> None:
+    """Parquet keeps no bounds of texts of more than 4,096 bytes."""
+    from incoq.spark import worker
+
+    long = name * 5000
+    events = [
+        ("field_followers", "assign", "c", "s"),
+        ("member", "add", "s", "u"),
+        ("member", "add", "g", "u"),
+    ]
+    events += [("field_loc", "assign", "u", "NYC"), ("field_email", "assign", "u", "a@b.org")]
+    events += [("demand_nyc_fans", "add", "c", "g")]
+    made = pipeline(tmp_path)
+    made.run_batch(lines([tuple(long if v == name else v for v in event) for event in events]), "a")
+    answer = results(made)
+    assert [result for _, result in answer] == ["a@b.org"]
+    made.compact()
+    worker.ENGINES.clear()
+    assert made.verify() == []
+    assert results(made) == answer
+
+
+def test_what_somebody_else_keeps_in_the_directory_of_a_store_stays(tmp_path: Path) -> None:
+    made = pipeline(tmp_path)
+    made.run_batch(lines(WORLD), "a")
+    kept = [made.store.path / kind / "mine.csv" for kind in ("base", "log", "feed", "results", "rejected")]
+    for path in kept:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    left = made.store.path / "log" / "00000001-0123456789ab.parquet"
+    left.write_text("what an attempt left behind")
+    made.compact()
+    assert [path.read_text() for path in kept] == ["mine"] * len(kept)
+    assert not left.exists()
+
+
+def test_a_change_file_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    made = pipeline(tmp_path)
+    folder = tmp_path / "changes"
+    folder.mkdir()
+    (folder / os.fsdecode(b"a\xff.jsonl")).write_text("\n".join([*lines(WORLD), "nonsense"]))
+    assert made.run_directory(folder) == 1
+    assert made.run_directory(folder) == 0
+    assert results(made) == [(["c1", "g1"], "a@b.org")]
+    (entry,) = made.store.manifest().rejected
+    assert pq.read_table(made.store.path / entry.path)["source"].to_pylist() == ["a\\udcff.jsonl"]

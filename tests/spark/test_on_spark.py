@@ -184,6 +184,72 @@ def test_csv_tables_have_numbers_where_nothing_is_lost_by_it(spark: Any, tmp_pat
     assert rejected == {}
 
 
+def test_a_csv_may_have_texts_of_several_lines_and_rows_of_another_width_are_none(
+    spark: Any, tmp_path: Path
+) -> None:
+    found, rejected = loaded(
+        spark, tmp_path,
+        demand_q_csv="s\ns\n", member_csv="s,x\ns,u\ns,v\ns,w\ns,y\n",
+        field_n_csv='o,x\nu,"New\nYork"\nv,New York, NY\nw\ny,2\n',
+    )  # fmt: skip
+    assert found["q"] == [(["s"], ["u", "New\nYork"]), (["s"], ["y", "2"])]
+    assert list(rejected) == ["2 rows of field_n have another width than the header"]
+
+
+def test_rows_with_a_text_that_is_not_unicode_are_none(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark.deployment import deploy_source
+    from incoq.spark.tables import encode, read_table
+
+    deployment = deploy_source(LOOSE)
+    wrong = b'{"o": "u", "x": "\\ud800"}\n{"o": "v", "x": 1}\n' + b'{"o": "w", "x": "Z\xfcrich"}\n'
+    (tmp_path / "lines.jsonl").write_bytes(wrong)
+    texts = pa.array([b"a", b"\xff"]).view(pa.string())
+    pq.write_table(pa.table({"o": ["v", "w"], "x": texts}), tmp_path / "texts.parquet")
+    for name, good in (("lines.jsonl", "j1"), ("texts.parquet", "sa")):
+        rows = encode(read_table(spark, tmp_path / name), "field_n", deployment)
+        assert [(r["o"], r["x"]) for r in rows.where("fault is null").collect()] == [("v", good)]
+        faults = {r["fault"] for r in rows.select("fault").where("fault is not null").collect()}
+        assert faults == {" hold a text that is not Unicode"}
+
+
+def test_an_empty_table_needs_no_types(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark.deployment import deploy_source
+    from incoq.spark.tables import encode, read_table
+
+    pq.write_table(pa.table({name: pa.nulls(0) for name in "mkv"}), tmp_path / "item.parquet")
+    assert encode(read_table(spark, tmp_path / "item.parquet"), "item", deploy_source(LOOSE)).isEmpty()
+
+
+def test_a_table_may_repeat_one_row_often(spark: Any, tmp_path: Path) -> None:
+    found, rejected = loaded(
+        spark, tmp_path,
+        demand_q_csv="s\n" + "s\n" * 10_001, member_csv="s,x\n" + "s,u\n" * 20_001,
+        field_n_csv="o,x\nu,a\n",
+    )  # fmt: skip
+    assert found["q"] == [(["s"], ["u", "a"])]
+    assert rejected == {}
+
+
+def test_a_query_without_parameters_is_demanded_by_a_row(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark.deployment import deploy_source
+    from incoq.spark.tables import encode
+
+    deployment = deploy_source(
+        "from incoq import Set, query\nR = Set()\n@query\ndef q():\n    return {x for x in R}\n"
+    )
+    (row,) = encode(spark.sql("select 1 as any"), "demand_q", deployment).collect()
+    assert (row["rel"], row["o"], row["fault"]) == ("demand_q", "[]", None)
+
+
+def test_a_table_that_cannot_be_read_is_named(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark.store import StoreError
+    from incoq.spark.tables import read_table
+
+    (tmp_path / "field_n.parquet").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"field_n\.parquet cannot be read: .*UNABLE_TO_INFER_SCHEMA"):
+        read_table(spark, tmp_path / "field_n.parquet")
+
+
 @pytest.mark.parametrize("road", ["engines", "joins"])
 def test_a_key_that_a_table_has_twice_counts_once(spark: Any, tmp_path: Path, road: str) -> None:
     found, rejected = loaded(
@@ -260,3 +326,36 @@ def test_equal_values_of_other_types_by_joins(spark: Any, tmp_path: Path) -> Non
             assert [row["result"] for row in result_table(made.store.path, "q", spark).collect()] == [
                 expected
             ]
+
+
+def test_large_numbers_long_texts_and_values_that_are_missing_by_joins(spark: Any, tmp_path: Path) -> None:
+    from incoq.spark import create, opened
+
+    text = "from incoq import query\n"
+    text += "@query\ndef q(s):\n    return {u.n for u in s if u.n in (1e16, 10**22) or u.n == 1e300}\n"
+    text += "@query\ndef best(s):\n    return {(u, max(v.n for v in u.fans)) for u in s}\n"
+    text += "@query\ndef only(s):\n    return {max(v.n for v in u.fans) for u in s}\n"
+    text += "@query\ndef pairs(s):\n    return {(a, b) for (a, b) in s}\n"
+    (tmp_path / "program.py").write_text(text.replace("10**22", str(10**22)))
+    create(tmp_path / "store", tmp_path / "program.py", spark, partitions=2)
+    values = [10**16, 1e16, 1e22, int(1e300), 10**300]
+    with opened(tmp_path / "store", spark, road="joins") as made:
+        events = [(f"demand_{q}", "add", "s") for q in ("q", "best", "only", "pairs")]
+        events += [("member", "add", "s", f"u{n}") for n in range(len(values))]
+        events += [("field_n", "assign", f"u{n}", value) for n, value in enumerate(values)]
+        events += [("field_fans", "assign", "u0", "f"), ("member", "add", "f", "u4")]
+        events += [("field_fans", "assign", "u1", "nobody"), ("member", "add", "nobody", "u9")]
+        events += [("member", "add", "s", ["x" * 20_000 + '"' * 20_000, "b"])]
+        made.run_batch(lines(events), "a")
+        found = {
+            q: [json.loads(r)["result"] for r in result_lines(made.store, q)] for q in made_queries(made)
+        }
+        assert sorted(found["q"]) == [10**16, 10**22, int(1e300)]
+        assert found["best"] == [["u0", 10**300]]
+        assert found["only"] == [10**300]
+        assert [len(a) for a, _ in found["pairs"]] == [40_000]
+        assert made.verify() == []
+
+
+def made_queries(made: Any) -> list[str]:
+    return [query.name for query in made.deployment.queries]

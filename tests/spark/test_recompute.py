@@ -82,8 +82,10 @@ def test_joins_of_dataframes_agree_with_the_engines(spark: Any, tmp_path: Path) 
     certain += [("member", "add", "g1", "u11")]
     made.run_batch(lines([*events(rng, 60), *certain], 1000), "b")
     with Recomputation(spark, made.store) as recomputed:
-        differences, compared = recomputed.differences()
+        differences, left_out = recomputed.differences()
         assert differences == []
+        compared = list(left_out)
+        assert not any(left_out.values())
         assert compared == ["fans", "related", "many", "alike", "unrelated", "lonely"]
         assert [query for query in compared if not results(made, query)] == [
             "related",
@@ -117,6 +119,28 @@ def test_a_nested_value_that_holds_values_has_no_such_form(spark: Any, tmp_path:
         assert "holds values" in recomputed.reason("q")
         with pytest.raises(NoJoins, match="q cannot be computed by joins: the value of"):
             recomputed.answers("q")
+
+
+def test_a_condition_may_ask_for_a_field_that_a_clause_binds(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from incoq.spark import steps
+
+    query = '@query\ndef q(s):\n    return {u for u in s if hasattr(u, "b") and u.b is not None}\n'
+    made = pipeline(tmp_path, "from incoq import query\n" + query + "@query\ndef p(s):\n    return len(s)\n")
+    events = [("demand_q", "add", "s"), ("demand_p", "add", "s"), ("field_b", "assign", "u", 1)]
+    made.run_batch(lines([*events, ("member", "add", "s", "u"), ("member", "add", "s", 2)]), "a")
+    assert results(made, "q") == [(["s"], "u")]
+    with Recomputation(spark, made.store) as anew:
+        assert anew.differences() == ([], {"q": "", "p": ""})
+    monkeypatch.setattr(
+        steps, "_asks_for_fields", lambda text: False
+    )  # what is not joined is told, not guessed
+    with Recomputation(spark, made.store) as anew:
+        assert anew.differences() == (
+            [],
+            {"q": "a condition reads more than can be joined to its rows", "p": ""},
+        )
 
 
 def test_a_deployment_is_kept_as_json() -> None:

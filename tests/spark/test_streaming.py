@@ -58,10 +58,11 @@ def test_a_column_that_is_no_json_makes_its_event_rejected_and_not_the_batch_fai
     spark: Any, tmp_path: Path
 ) -> None:
     rows = [(1, "field_loc", "assign", '["u1", "NYC"'), (2, "field_loc", "assign", '["u1", "Oslo"]')]
+    rows.append((3, "field_loc", "assign", "[" * 100_000 + "]" * 100_000))
     frame = spark.createDataFrame(rows, "seq long, rel string, op string, `values` string")
     made = pipeline(tmp_path)
     made.run_batch(frame_lines(frame), "a")
-    assert made.store.manifest().totals["rejected"] == 1
+    assert made.store.manifest().totals["rejected"] == 2
     assert made.store.manifest().totals["events"] == 1
 
 

@@ -132,7 +132,12 @@ def bootstrap(
 )
 @click.option("--once", is_flag=True, help="Stop when every file has been taken.")
 @click.option(
-    "--every", default=1.0, show_default=True, metavar="SECONDS", help="How often to look for files."
+    "--every",
+    default=1.0,
+    type=click.FloatRange(min=0),
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look for files.",
 )
 @ROAD
 @MASTER
@@ -219,9 +224,9 @@ def verify(store: Path, master: str) -> None:
 
         differences = pipeline.verify()
         with Recomputation(SparkSession.getActiveSession(), pipeline.store) as anew:
-            found, compared = anew.differences()
-            left_out = {q.name: anew.reason(q.name) for q in pipeline.deployment.queries}
+            found, left_out = anew.differences()
         differences += found
+        compared = [name for name, reason in left_out.items() if not reason]
         if compared:
             click.echo(f"computed as joins too: {', '.join(compared)}", err=True)
         for name in (n for n, reason in left_out.items() if reason):

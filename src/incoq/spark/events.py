@@ -18,7 +18,7 @@ from typing import Any
 
 from incoq.spark.deployment import Deployment
 from incoq.spark.hosting import DEMAND, ITEM, MEMBER, Row
-from incoq.spark.values import NotAValue, as_text, given_key, given_text
+from incoq.spark.values import NotAValue, as_text, given_key, given_text, is_unicode
 
 _ADD = {"add": True, "remove": False, "delete": False}
 _ASSIGN = {"assign": True, "unassign": False}
@@ -80,7 +80,7 @@ class Reader:
             if end != len(text):
                 batch.rejected.append(Rejected("not a line of JSON", line))
                 continue
-            if not _is_unicode(text, event):
+            if not is_unicode(text, event):
                 batch.rejected.append(Rejected("a text is not Unicode", line))
                 continue
             try:
@@ -143,20 +143,6 @@ class Reader:
 _scan: Callable[[str, int], tuple[Any, int]]
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # `json.loads` without white space
 _FIRST = itemgetter(0)
-
-
-def _is_unicode(text: str, event: Any) -> bool:
-    """Can it be written? Half a surrogate pair cannot, and stands for a byte that is not UTF-8."""
-    escaped = "\\ud" in text or "\\uD" in text
-    if not escaped and text.isascii():
-        return True
-    try:
-        text.encode()
-        if escaped:
-            json.dumps(event, ensure_ascii=False).encode()
-    except (UnicodeEncodeError, RecursionError):
-        return False
-    return True
 
 
 def _member(op: Any, values: list[Any]) -> Row:

@@ -14,7 +14,15 @@ from typing import Any
 
 from incoq.spark.values import as_key, from_text, shown
 
-ABSENT: Any = object()
+
+class _Absent:
+    """What is not there: the same object in every process, however it came there."""
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Any = _Absent()
 _CACHED = 100_000  # values that a task remembers
 
 
@@ -69,7 +77,7 @@ def id_class(world: World, fields: Iterable[str]) -> type[str]:
 
         __slots__ = ()
 
-        def _held(self) -> tuple[int, Any]:
+        def __held__(self) -> tuple[int, Any]:
             if self not in world.content:
                 raise Unattached("what a set holds")
             return world.content[self]
@@ -79,13 +87,13 @@ def id_class(world: World, fields: Iterable[str]) -> type[str]:
             known = world.members.get((self, key))
             if known is not None:
                 return known
-            elements = self._held()[1]
+            elements = self.__held__()[1]
             if elements is None:
                 raise Unattached("what a set holds")
             return key in elements
 
         def __len__(self) -> int:
-            count = self._held()[0]
+            count = self.__held__()[0]
             return count if count or self in world.containers else str.__len__(self)
 
         def __iter__(self) -> Iterator[Any]:
@@ -100,7 +108,7 @@ def id_class(world: World, fields: Iterable[str]) -> type[str]:
                 found = entry[0]
             if found is not ABSENT:
                 return found
-            if self._held()[0] or self in world.containers:
+            if self.__held__()[0] or self in world.containers:
                 raise KeyError(k)
             return str.__getitem__(self, k)
 

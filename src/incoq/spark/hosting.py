@@ -2,7 +2,8 @@
 
 An id is a string that may have fields, elements and entries, all at once: `Id` is a `str` whose fields are
 attributes and whose content is read and iterated as a set's or a dict's would be. So the generated code runs
-as it is, and a value that is no id at all is just a string.
+as it is, and a value that is no id at all is just a string. However a program calls its fields, no name is
+that of what an id has besides: those begin with two underscores, as no field may.
 
 Nothing is loaded beforehand. Reading a field or a content for the first time finds nothing there, and notes
 a *need*, (relation, id). What is then fetched arrives as ordinary updates; when no need is left, the
@@ -76,56 +77,53 @@ def _id_class(needs: list[tuple[str, str]], loaded: dict[str, dict[str, Any]]) -
     class Id(str):
         """A string that may have fields, elements and entries."""
 
-        __slots__ = ("__dict__", "content", "entries", "is_container")
-        content: dict[Any, Any] | None
-        entries: dict[Any, Any] | None
-        is_container: bool
+        __slots__ = ("__content__", "__dict__", "__entries__", "__is_container__")
+        __content__: dict[Any, Any] | None
+        __entries__: dict[Any, Any] | None
+        __is_container__: bool
         _known_ = True  # to the support code: a dict that queries have reached
 
-        def load(self) -> dict[Any, Any]:
-            self.content = {}
+        def __load__(self) -> dict[Any, Any]:
+            self.__content__ = {}
             members[self] = self
             needs.append((MEMBER, self))
             items[self] = self
             needs.append((ITEM, self))
-            return self.content
+            return self.__content__
 
         def __contains__(self, x: object) -> bool:
-            content = self.content
+            content = self.__content__
             if content is None:
-                content = self.load()
-            return x in content or (self.entries is not None and x in self.entries)
+                content = self.__load__()
+            return x in content or (self.__entries__ is not None and x in self.__entries__)
 
         def __iter__(self) -> Iterator[Any]:
-            content = self.content
+            content = self.__content__
             if content is None:
-                content = self.load()
-            if self.entries:
-                return iter({**content, **self.entries})
+                content = self.__load__()
+            if self.__entries__:
+                return iter({**content, **self.__entries__})
             return iter(content)
 
         def __len__(self) -> int:
-            content = self.content
+            content = self.__content__
             if content is None:
-                content = self.load()
-            if self.entries:
-                return len({**content, **self.entries})
-            return len(content) if content or self.is_container else str.__len__(self)
+                content = self.__load__()
+            if self.__entries__:
+                return len({**content, **self.__entries__})
+            return len(content) if content or self.__is_container__ else str.__len__(self)
 
         def __getitem__(self, k: Any) -> Any:
-            if self.content is None:
-                self.load()
-            if self.entries or self.is_container:
-                return (self.entries or {})[k]
+            if self.__content__ is None:
+                self.__load__()
+            if self.__entries__ or self.__is_container__:
+                return (self.__entries__ or {})[k]
             return str.__getitem__(self, k)
 
-        def items(self) -> Iterable[tuple[Any, Any]]:
-            if self.content is None:
-                self.load()
-            return self.entries.items() if self.entries else ()
-
-        def get(self, k: Any, default: Any = None) -> Any:
-            return self.entries.get(k, default) if self.entries else default
+        def __items__(self) -> Iterable[tuple[Any, Any]]:
+            if self.__content__ is None:
+                self.__load__()
+            return self.__entries__.items() if self.__entries__ else ()
 
     return Id
 
@@ -156,8 +154,9 @@ class Engine:
         self._host(names)
         for query in self.deployment.queries:
             self.namespace[query.answers] = Answers()
-        self.asked: dict[str, set[Any]] = {q.name: set() for q in self.deployment.queries}
-        self.published: dict[str, dict[Any, Any]] = {q.name: {} for q in self.deployment.queries}
+        self.asked: dict[str, dict[Any, Any]] = {q.name: {} for q in self.deployment.queries}
+        # What was reported: by the demanded values, these as they were spelled, and the results.
+        self.published: dict[str, dict[Any, tuple[Any, Any]]] = {q.name: {} for q in self.deployment.queries}
         self.begin = {q.name: self.namespace[q.begin] for q in self.deployment.queries}
         self.end = {q.name: self.namespace[q.end] for q in self.deployment.queries}
         self.setters = {f"field_{f}": self.namespace[n] for f, n in self.deployment.setters.items()}
@@ -181,29 +180,29 @@ class Engine:
         of_values = {n: space[names[n]] for n in ("entries", "items", "item", "dict_item")}
 
         def set_add(s: Any, x: Any) -> None:
-            s.content[x] = x
-            s.is_container = True
+            s.__content__[x] = x
+            s.__is_container__ = True
 
         def set_discard(s: Any, x: Any) -> None:
-            s.content.pop(x, None)
+            s.__content__.pop(x, None)
 
         def dict_set(m: Any, k: Any, v: Any) -> None:
-            if m.entries is None:
-                m.entries = {}
-            m.entries[k] = v
-            m.is_container = True
+            if m.__entries__ is None:
+                m.__entries__ = {}
+            m.__entries__[k] = v
+            m.__is_container__ = True
 
         def dict_delete(m: Any, k: Any) -> None:
-            del m.entries[k]
+            del m.__entries__[k]
 
         def watchable(v: Any) -> bool:
             return v.__class__ is id_class
 
         def items(m: Any) -> Any:
-            return m.items() if m.__class__ is id_class else of_values["items"](m)
+            return m.__items__() if m.__class__ is id_class else of_values["items"](m)
 
         def entries(m: Any) -> Any:
-            return m.items() if m.__class__ is id_class else of_values["entries"](m)
+            return m.__items__() if m.__class__ is id_class else of_values["entries"](m)
 
         def item(m: Any, k: Any) -> Any:
             return m[k] if m.__class__ is id_class else of_values["item"](m, k)
@@ -211,9 +210,9 @@ class Engine:
         def dict_item(m: Any, k: Any) -> Any:
             if m.__class__ is not id_class:
                 return of_values["dict_item"](m, k)
-            if m.content is None:
-                m.load()
-            return (m.entries or {})[k]
+            if m.__content__ is None:
+                m.__load__()
+            return (m.__entries__ or {})[k]
 
         def item_or_missing(m: Any, k: Any) -> Any:
             try:
@@ -235,8 +234,8 @@ class Engine:
         found = self.ids.get(text)
         if found is None:
             found = self.ids[text] = self.id_class(text)
-            found.content = found.entries = None
-            found.is_container = False
+            found.__content__ = found.__entries__ = None
+            found.__is_container__ = False
         return found
 
     def value(self, text: str) -> Any:
@@ -280,13 +279,13 @@ class Engine:
             self._mark(s)
             return
         x = self.value(text or key)
-        if s.entries and x in s.entries:  # an element already, as a key
+        if s.__entries__ and x in s.__entries__:  # an element already, as a key
             if present:
-                s.content[x] = x
+                s.__content__[x] = x
             else:
-                s.content.pop(x, None)
+                s.__content__.pop(x, None)
         elif present:
-            if x.__class__ is not self.id_class and x in s.content and s.content[x] is not x:
+            if x.__class__ is not self.id_class and x in s.__content__ and s.__content__[x] is not x:
                 self.discard(s, x)  # equal and not the same, 1 and True: the last one counts, as in the log
             self.add(s, x)
         else:
@@ -294,9 +293,9 @@ class Engine:
 
     def _mark(self, s: Any) -> None:
         """Have a string be a set or a dict, if an empty one; queries that have looked at it see it change."""
-        if s.content is None:
-            s.is_container = True
-        elif not s.is_container:
+        if s.__content__ is None:
+            s.__is_container__ = True
+        elif not s.__is_container__:
             self.add(s, _NOTHING)
             self.discard(s, _NOTHING)
 
@@ -305,35 +304,36 @@ class Engine:
             self._mark(m)
             return
         k = self.value(key)
-        was_member = k in m.content
-        if was_member and m.entries and k in m.entries:
-            del m.content[k]  # while it is a key, the entry speaks for it
+        was_member = k in m.__content__
+        if was_member and m.__entries__ and k in m.__entries__:
+            del m.__content__[k]  # while it is a key, the entry speaks for it
         elif was_member:
             self.discard(m, k)
         if present:
             assert text is not None
             self.put(m, k, self.value(text))
-        elif m.entries and k in m.entries:
+        elif m.__entries__ and k in m.__entries__:
             self.remove(m, k)
         if was_member:
-            if m.entries and k in m.entries:
-                m.content[k] = k
+            if m.__entries__ and k in m.__entries__:
+                m.__content__[k] = k
             else:
                 self.add(m, k)
 
     def demand(self, query: str, params: str, wanted: bool, spelled: str | None = None) -> None:
         """Begin or end to maintain the answer for these values of the demand parameters (JSON of a list).
 
-        `params` is the same for all equal values; they are `spelled` as they were given.
+        `params` is the same for all equal values; they are `spelled` as they were given, at last.
         """
         plan = self.deployment.query(query)
-        if not wanted:
-            values = self.demanded.pop((query, params), None)
-            if values is not None:
-                self._asked(plan, values, False)
-                self.has_released = True
-                self.end[query](*values)
-        elif (query, params) not in self.demanded:
+        if wanted and (query, params) in self.demanded and self.spelled(query, params) == spelled:
+            return
+        values = self.demanded.pop((query, params), None)
+        if values is not None:
+            self._asked(plan, values, False)
+            self.has_released = True
+            self.end[query](*values)
+        if wanted:
             values = self._combination(plan, spelled or params)
             self.demanded[query, params] = values
             self._asked(plan, values, True)
@@ -350,9 +350,9 @@ class Engine:
         key = values[0] if len(values) == 1 else values
         self.namespace[plan.answers].touched.add(key)
         if wanted:
-            self.asked[plan.name].add(key)
+            self.asked[plan.name][key] = key
         else:
-            self.asked[plan.name].discard(key)
+            self.asked[plan.name].pop(key, None)
 
     def _combination(self, plan: QueryPlan, params: str) -> tuple[Any, ...]:
         given = from_text("j" + params, self.id)
@@ -369,8 +369,8 @@ class Engine:
         for relation, owner in needs:
             o = self.id(owner)
             self.loaded[relation][o] = o
-            if relation in (MEMBER, ITEM) and o.content is None:
-                o.content = {}
+            if relation in (MEMBER, ITEM) and o.__content__ is None:
+                o.__content__ = {}
         self.apply(rows)
 
     def everything(self) -> list[tuple[str, str]]:
@@ -384,7 +384,7 @@ class Engine:
     def size(self) -> int:
         """How many facts are loaded; every field that was asked for counts as one."""
         sets = self.loaded[MEMBER].values()
-        held = sum(len(s.content) + len(s.entries or ()) for s in sets)
+        held = sum(len(s.__content__) + len(s.__entries__ or ()) for s in sets)
         return held + sum(map(len, self.loaded.values()))
 
     def facts(self) -> Iterator[Row]:
@@ -394,13 +394,13 @@ class Engine:
                 if field in o.__dict__:
                     yield f"field_{field}", str.__str__(o), "", as_text(shown(o.__dict__[field])), True
         for s in self.loaded[MEMBER].values():
-            if s.is_container:
+            if s.__is_container__:
                 yield MEMBER, str.__str__(s), "", None, True
-            for x in s.content:
+            for x in s.__content__:
                 key, text = as_key(shown(x)), as_text(shown(x))
                 yield MEMBER, str.__str__(s), key, text if text != key else None, True
         for m in self.loaded[ITEM].values():
-            for k, v in (m.entries or {}).items():
+            for k, v in (m.__entries__ or {}).items():
                 yield ITEM, str.__str__(m), as_key(shown(k)), as_text(shown(v)), True
 
     def succeed(self, other: Engine) -> None:
@@ -419,16 +419,20 @@ class Engine:
         for query in self.deployment.queries:
             answers: Answers = self.namespace[query.answers]
             published = self.published[query.name]
+            asked = self.asked[query.name]
             for key in answers.touched:
-                old = published.get(key)
-                new = self._rows(query, dict.get(answers, key)) if key in self.asked[query.name] else None
-                for rest, result, sign in _difference(old, new):
-                    text = result if query.is_aggregate else shown_text(result)
-                    changes.append((query.name, self._shown_params(query, key, rest), text, sign))
-                if new is None:
-                    published.pop(key, None)
-                else:
-                    published[key] = new
+                was, old = published.pop(key, (key, None))
+                now = asked.get(key, was)
+                new = self._rows(query, dict.get(answers, key)) if key in asked else None
+                steps = [(now, old, new)]
+                if now is not was and shown_text(now) != shown_text(was):
+                    steps = [(was, old, None), (now, None, new)]
+                for given, before, after in steps:
+                    for rest, result, sign in _difference(before, after):
+                        text = result if query.is_aggregate else shown_text(result)
+                        changes.append((query.name, self._shown_params(query, given, rest), text, sign))
+                if new is not None:
+                    published[key] = now, new
             answers.touched.clear()
         return changes
 

@@ -64,16 +64,23 @@ class PartWriter:
         self.base, self.path = base, base / f"rel={relation}" / f"part-{uuid.uuid4().hex[:12]}.parquet"
         self.fresh = sealed.hidden(self.path)
         self.writer = pq.ParquetWriter(self.fresh, TRIPLES, compression=_COMPRESSION)
+        self.bounds: list[tuple[str, str]] = []  # of each row group: Parquet keeps none of long ids
 
     def write(self, table: Any) -> None:
+        if not len(table):
+            return
         self.writer.write_table(table, row_group_size=_ROW_GROUP)
+        owners, last = table["o"], len(table) - 1
+        for start in range(0, len(table), _ROW_GROUP):
+            end = min(start + _ROW_GROUP - 1, last)
+            self.bounds.append((owners[start].as_py(), owners[end].as_py()))
 
     def close(self) -> Part:
         """Give the file its name."""
         self.writer.close()
         metadata = pq.read_metadata(self.fresh)
         with self.fresh.open("rb") as file:
-            groups = [_group(metadata.row_group(number), file) for number in range(metadata.num_row_groups)]
+            groups = [_group(bounds, metadata.row_group(n), file) for n, bounds in enumerate(self.bounds)]
             name = self.path.relative_to(self.base).as_posix()
             part = Part(name, metadata.num_rows, tuple(groups), sealed.seal(file.read()))
         sealed.keep(self.fresh)
@@ -81,15 +88,14 @@ class PartWriter:
         return part
 
 
-def _group(metadata: Any, file: Any) -> Group:
+def _group(bounds: tuple[str, str], metadata: Any, file: Any) -> Group:
     """The row group that begins where a file is read next."""
     columns = [metadata.column(number) for number in range(metadata.num_columns)]
-    bounds = columns[TRIPLES.names.index("o")].statistics
     end = max(
         (c.dictionary_page_offset if c.has_dictionary_page else c.data_page_offset) + c.total_compressed_size
         for c in columns
     )
-    return Group(bounds.min, bounds.max, end, sealed.seal(file.read(end - file.tell())))
+    return Group(*bounds, end, sealed.seal(file.read(end - file.tell())))
 
 
 class OpenPart:

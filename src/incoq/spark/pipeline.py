@@ -185,8 +185,8 @@ class Pipeline:
         path = self.store.place("rejected", manifest.batch, manifest.token, ".parquet")
         columns = [
             [r.reason for r in batch.rejected],
-            [r.line.rstrip("\n").encode(errors="backslashreplace").decode() for r in batch.rejected],
-            [source] * len(batch.rejected),
+            [_printable(r.line.rstrip("\n")) for r in batch.rejected],
+            [_printable(source)] * len(batch.rejected),
         ]
         seal = sealed.write_table(pa.table(columns, schema=REJECTED), self.store.path / path)
         entry = Entry(manifest.batch, path, len(batch.rejected), manifest.token, {path: seal})
@@ -274,6 +274,11 @@ class Pipeline:
 def digest(deployment: Deployment) -> str:
     """A name for a compiled program."""
     return hashlib.sha256(json.dumps(deployment.as_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _printable(text: str) -> str:
+    """A text, or a name of a file, that may hold bytes that are none."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _nothing(place: Path) -> tuple[list[Part], dict[str, int]]:

@@ -101,21 +101,23 @@ class Recomputation:
         used = [c.relation for c in joins.clauses if c.kind in ("value", "answer")]
         return joins.reason or next(filter(None, map(self.reason, used)), "")
 
-    @_told()
-    def differences(self) -> tuple[list[str], list[str]]:
-        """The rows in which the results differ, and the queries that were compared."""
+    def differences(self) -> tuple[list[str], dict[str, str]]:
+        """The rows in which the results differ, and why queries were not compared; empty where they were."""
         found: list[str] = []
-        compared = []
+        left_out: dict[str, str] = {}
         for query in self.deployment.queries:
-            if not self.reason(query.name):
-                compared.append(query.name)
-                with described(self.spark, f"incoq verify {query.name}"):
+            try:
+                with described(self.spark, f"incoq verify {query.name}"), _told():
                     anew = {row_key(query.name, *r) for r in self.answers(query.name).collect()}
-                table = net_results(self.store, self.manifest, query.name)
-                kept = {row_key(*row.values()) for row in table.to_pylist()}
-                found += [f"missing: {row}" for row in sorted(anew - kept)]
-                found += [f"wrong: {row}" for row in sorted(kept - anew)]
-        return found, compared
+            except NoJoins as error:
+                left_out[query.name] = self.reason(query.name) or str(error)
+                continue
+            left_out[query.name] = ""
+            table = net_results(self.store, self.manifest, query.name)
+            kept = {row_key(*row.values()) for row in table.to_pylist()}
+            found += [f"missing: {row}" for row in sorted(anew - kept)]
+            found += [f"wrong: {row}" for row in sorted(kept - anew)]
+        return found, left_out
 
     @_told()
     def write_changes(self, before: Manifest | None, place: str) -> tuple[Files, int, int]:

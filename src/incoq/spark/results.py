@@ -5,7 +5,6 @@ A row is (parameters, result), both as JSON text; an aggregate has one row for e
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 
 from incoq.spark import sealed
 from incoq.spark.store import Entry, Manifest, Missing, Store, StoreError
-from incoq.spark.values import as_key
+from incoq.spark.values import json_key
 from incoq.spark.worker import FEED
 
 _SEVERAL = re.compile(r"\.0|true|false|e[+]")  # what may stand in a value that is spelled otherwise too
@@ -74,9 +73,7 @@ def row_key(query: str, params: str, result: str) -> str:
 
 
 def _spelled(text: str) -> str:
-    if not _SEVERAL.search(text):
-        return text
-    return json.dumps(json.loads(as_key(json.loads(text))[1:]), ensure_ascii=False)
+    return json_key(text) if _SEVERAL.search(text) else text
 
 
 def _with_one_spelling(rows: Any) -> Any:

@@ -275,7 +275,8 @@ class Steps(Frame):
             element = f.col(self.columns[result])
             found = self.frame.select(*keys, element.alias("element"), f.lit("1").alias("times"))
         else:
-            facts = self.facts if any(c.watch and c.kind != "count" for c in joins.clauses) else []
+            live = any(c.watch and c.kind != "count" for c in joins.clauses)
+            facts = self.facts if live or any(map(_asks_for_fields, self._texts())) else []
             read = {n for text, names in joins.tests if text in tests for n in names} | set(names)
             read |= {v for fact in facts for v in (fact.owner, fact.other) if v in self.columns}
             read |= {v for source, pattern in counted for v in (source, *names_in(pattern))}
@@ -294,6 +295,14 @@ class Steps(Frame):
         unique = [key(f.col(c)).alias(f"k{n}") for n, c in enumerate([*keys, "element"])]
         first = [f.min(c).alias(c) for c in dict.fromkeys([*keys, "element"])]
         return found.groupBy(*unique).agg(*first)
+
+
+def _asks_for_fields(text: str) -> bool:
+    """Does an expression ask whether an id has a field that a clause binds?"""
+    return any(
+        isinstance(node, ast.Name) and node.id in ("hasattr", "getattr")
+        for node in ast.walk(ast.parse(text, mode="eval"))
+    )
 
 
 def _looks_inside(text: str) -> bool:

@@ -20,6 +20,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import socket
 import uuid
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ from incoq.errors import IncoqError
 from incoq.spark.deployment import Deployment
 
 FORMAT = 4
+_OF_ATTEMPT = re.compile(r"\.?[0-9]{8,}-[0-9a-f]{12}(\.parquet)?")  # `place`, or what is being written there
 Files = dict[str, str]  # paths of files in the store -> their seals (`sealed`)
 
 
@@ -128,6 +130,7 @@ class Store:
 
     def deploy(self, deployment: Deployment) -> None:
         with writing(self, "the program was not stored"):
+            (self.path / "mapping.json").unlink(missing_ok=True)  # of a beginning that came to nothing
             self.write_text("engine.json", sealed_text(deployment.as_json()))
 
     def mapping(self) -> dict[str, Any]:
@@ -180,14 +183,17 @@ class Store:
             yield
 
     def sweep(self, manifest: Manifest) -> int:
-        """Delete files that no committed batch names: what attempts left behind, what compaction replaced."""
+        """Delete files that no committed batch names: what attempts left behind, what compaction replaced.
+
+        What else somebody keeps in the directory stays: it has no name of an attempt.
+        """
         named = {manifest.base.path, *(e.path for e in (*manifest.log, *manifest.feed, *manifest.rejected))}
         named |= {e.path for e in (manifest.results, manifest.snapshot) if e is not None}
         count = 0
         for kind in ("base", "log", "feed", "results", "rejected", "snapshots"):
             folder = self.path / kind
             for found in sorted(folder.iterdir()) if folder.is_dir() else ():
-                if f"{kind}/{found.name}" not in named:
+                if f"{kind}/{found.name}" not in named and _OF_ATTEMPT.fullmatch(found.name):
                     _delete(found)
                     count += 1
         return count

@@ -58,18 +58,24 @@ def frame_lines(frame: Any) -> Iterator[str]:
         )
     for row in frame.toLocalIterator():
         event = row.asDict(recursive=True)
-        for name in ("values", "before", "after"):
-            if isinstance(event.get(name), str):
-                event[name] = _parsed(event[name])
-        yield json.dumps({name: value for name, value in event.items() if value is not None}, default=str)
+        try:
+            yield _line({name: _parsed(name, value) for name, value in event.items()})
+        except RecursionError:  # nested too deep: as a text it is rejected
+            yield _line(event)
 
 
-def _parsed(text: str) -> Any:
+def _line(event: dict[str, Any]) -> str:
+    return json.dumps({name: value for name, value in event.items() if value is not None}, default=str)
+
+
+def _parsed(name: str, value: Any) -> Any:
     """What a JSON text says; what is none stays a text, and the event is rejected for it."""
+    if name not in ("values", "before", "after") or not isinstance(value, str):
+        return value
     try:
-        return json.loads(text)
+        return json.loads(value)
     except ValueError:
-        return text
+        return value
 
 
 def feed_source() -> Any:

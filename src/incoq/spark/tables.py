@@ -14,7 +14,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from incoq.spark.mapping import Mapping, mapped_frames
 from incoq.spark.parts import TRIPLES, Part, PartWriter
 from incoq.spark.session import described
 from incoq.spark.store import StoreError
-from incoq.spark.values import NotAValue, as_text, given_key, given_text
+from incoq.spark.values import NotAValue, as_text, given_key, given_text, is_unicode
 
 SUFFIXES = (".parquet", ".csv", ".json", ".jsonl")
 _ROWS_PER_FILE = 1_000_000
@@ -68,16 +69,32 @@ def known_relations(deployment: Deployment) -> list[str]:
 
 def read_table(spark: Any, path: Path, mapped: bool = False) -> Any:
     """A table as a DataFrame; lines of JSON as they are, so that each value keeps its type."""
+    from pyspark.errors import PySparkException
+
     place = str(path.absolute())
-    match path.suffix:
-        case ".parquet":
-            return spark.read.parquet(place)
-        case ".csv":
-            return _typed(spark.read.csv(place, header=True, escape='"'))
-    return spark.read.json(place) if mapped else spark.read.text(place).withColumnRenamed("value", _LINE)
+    try:
+        match path.suffix:
+            case ".parquet":
+                return spark.read.parquet(place)
+            case ".csv":
+                return _typed(_read_csv(spark, place))
+        return spark.read.json(place) if mapped else spark.read.text(place).withColumnRenamed("value", _LINE)
+    except PySparkException as error:
+        raise StoreError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _read_csv(spark: Any, place: str) -> Any:
+    """A CSV of texts, which may go over several lines; rows of another width than the header say so."""
+    options = {"header": True, "multiLine": True, "escape": '"'}
+    frame = spark.read.csv(place, **options)
+    if not frame.columns:
+        return frame
+    schema = ", ".join(f"{_quoted(name)} string" for name in (*frame.columns, _WIDTH))
+    return spark.read.csv(place, schema, columnNameOfCorruptRecord=_WIDTH, **options)
 
 
 _LINE = "_incoq_line"
+_WIDTH = "_incoq_width"  # the text of a row that has another width than the header, else null
 _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _LONG = r"^-?(0|[1-9][0-9]{0,37})$"
 _POINT = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
@@ -89,15 +106,31 @@ def _typed(frame: Any) -> Any:
     from pyspark.sql import functions as f
 
     types = {_WHOLE: "bigint", _LONG: "decimal(38,0)", _POINT: "double", _TRUTH: "boolean"}
-    columns = [f.col(_quoted(c)) for c in frame.columns]
-    fitting = [f.min(c.rlike(pattern)) for c in columns for pattern in types]
-    found = frame.agg(*(fit.alias(f"_{n}") for n, fit in enumerate(fitting))).first() if columns else ()
+    names = [name for name in frame.columns if name != _WIDTH]
+    if not names:
+        return frame
+    columns = [f.col(_quoted(name)) for name in names]
+    fitting = [f.min(f.when(f.isnull(_WIDTH), c.rlike(pattern))) for c in columns for pattern in types]
+    found = frame.agg(*(fit.alias(f"_{n}") for n, fit in enumerate(fitting))).first()
     chosen = []
     for number, column in enumerate(columns):
         fits = found[number * len(types) : (number + 1) * len(types)]
         type_ = next((t for t, fit in zip(types.values(), fits, strict=True) if fit), "string")
-        chosen.append(column.cast(type_).alias(frame.columns[number]))
-    return frame.select(*chosen)
+        chosen.append(column.cast(type_).alias(names[number]))
+    whole = f.length(f.concat_ws("", *columns)) >= 0  # Spark tells no width where it reads no column
+    return frame.select(*chosen, f.when(whole, f.col(_WIDTH)).alias(_WIDTH))
+
+
+def _of_one_width(frame: Any, name: str) -> tuple[Any, Any]:
+    """A table without the rows of another width than its header, and these as rows that are none."""
+    from pyspark.sql import functions as f
+
+    if _WIDTH not in frame.columns:
+        return frame, None
+    wrong = f.col(_WIDTH).isNotNull()
+    columns = [f.lit(name).alias("rel"), *(f.lit(None).cast("string").alias(c) for c in "okx")]
+    told = frame.where(wrong).select(*columns, f.lit(" have another width than the header").alias("fault"))
+    return frame.where(~wrong).drop(_WIDTH), told
 
 
 def encode(frame: Any, relation: str, deployment: Deployment) -> Any:
@@ -108,6 +141,8 @@ def encode(frame: Any, relation: str, deployment: Deployment) -> Any:
     if frame.columns == [_LINE]:
         return _by_python(frame, relation, _row_of_line(relation, names or _names_of_lines(frame)))
     columns = frame.columns
+    if names == ():
+        return _by_python(frame, relation, lambda values: _row(relation, []))
     if names is not None:
         if set(names) <= set(columns) and (relation.startswith(DEMAND) or len(names) == len(columns)):
             columns = list(names)
@@ -119,6 +154,8 @@ def encode(frame: Any, relation: str, deployment: Deployment) -> Any:
     if relation.startswith(DEMAND) or relation in deployment.globals:
         return _by_python(frame.select(*map(_quoted, columns)), relation)
     owner = types[columns[0]]
+    if owner not in ("string", "void") and _holds_nothing(frame, columns[0]):
+        owner = "void"
     if owner not in ("string", "void"):
         raise StoreError(
             f"{relation}: column {columns[0]} is {owner}; ids are strings (a mapping makes them of numbers)"
@@ -136,13 +173,32 @@ def encode(frame: Any, relation: str, deployment: Deployment) -> Any:
         key, value = f.lit(""), last
     return frame.select(
         f.lit(relation).alias("rel"), given[0].alias("o"), key.alias("k"), value.alias("x"),
-        f.when(given[0].isNull(), f.lit(_OWNERLESS)).alias("fault"),
+        f.when(given[0].isNull(), f.lit(_OWNERLESS)).when(~_are_unicode(given, types), f.lit(_NO_TEXT))
+        .alias("fault"),
     )  # fmt: skip
+
+
+def _are_unicode(columns: list[Any], types: dict[str, str]) -> Any:
+    """Are the bytes of all texts UTF-8? Spark takes them as they are."""
+    from pyspark.sql import functions as f
+
+    texts = (
+        f.is_valid_utf8(c) for c, type_ in zip(columns, types.values(), strict=True) if type_ == "string"
+    )
+    return reduce(and_, (f.coalesce(text, f.lit(True)) for text in texts), f.lit(True))
 
 
 _TEXTS = ("string", "boolean", "tinyint", "smallint", "int", "bigint")
 _NO_VALUES = ("binary", "interval", "map", "variant")
 _OWNERLESS = " have no owner"
+_NO_TEXT = " hold a text that is not Unicode"
+
+
+def _holds_nothing(frame: Any, column: str) -> bool:
+    """Is a column empty? Then it has no type in Parquet, and some other to Spark."""
+    from pyspark.sql import functions as f
+
+    return bool(frame.where(f.col(_quoted(column)).isNotNull()).isEmpty())
 
 
 def _names(relation: str, deployment: Deployment) -> tuple[str, ...] | None:
@@ -176,6 +232,8 @@ def _row_of_line(relation: str, names: tuple[str, ...]) -> Callable[[list[Any]],
             found = json.loads(values[0])
         except (ValueError, RecursionError):
             raise NotAValue(" are not a line of JSON") from None
+        if not is_unicode(values[0], found):
+            raise NotAValue(_NO_TEXT)
         if not isinstance(found, dict) or not found.keys() <= set(names):
             raise NotAValue(f" do not only have the columns {', '.join(names)}")
         return _row(relation, [found.get(name) for name in names])
@@ -218,6 +276,8 @@ def _by_python(frame: Any, relation: str, make: Callable[[list[Any]], _Row | Non
             for values in zip(*batch.columns, strict=True):
                 try:
                     row = encode_row([_plain(v.as_py()) for v in values])
+                except UnicodeDecodeError:
+                    found.append((relation, None, None, None, _NO_TEXT))
                 except NotAValue as fault:
                     told = str(fault) if str(fault).startswith(" ") else f": {fault}"
                     found.append((relation, None, None, None, told))
@@ -285,9 +345,12 @@ def write_frames(
 
     Gives the parts of the base, and how many rows were left out, by the reason.
     """
-    relations = mapped_frames(mapping, frames) if mapping else frames.items()
     rows = spark.createDataFrame([], f"{SCHEMA}, fault string")
-    for relation, frame in relations:
+    tables = {}
+    for name, frame in frames.items():
+        tables[name], wrong = _of_one_width(frame, name)
+        rows = rows if wrong is None else rows.unionByName(wrong)
+    for relation, frame in mapped_frames(mapping, tables) if mapping else tables.items():
         rows = rows.unionByName(encode(frame, relation, deployment))
     with described(spark, "incoq bootstrap: look for rows that are none"):
         faulty = rows.where("fault is not null").groupBy("rel", "fault").count().collect()

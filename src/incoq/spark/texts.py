@@ -16,7 +16,8 @@ from typing import Any
 
 from incoq.spark.values import as_key, as_text
 
-_STRING = r'("(?:[^"\\]|\\.)*")'  # a string inside JSON, which nothing may change
+# A string inside JSON, which nothing may change; without the last `+`, Java runs out of stack on a long one.
+_STRING = r'("(?:[^"\\]|\\.)*+")'
 _EXACT = 2**53  # whole numbers below are floats too, so that comparing as floats is exact
 
 

@@ -249,7 +249,7 @@ def _reloaded(
         if not begins:
             wanted.pop((query, params), None)
         else:
-            wanted.setdefault((query, params), spelled)
+            wanted[query, params] = spelled
     for (query, params), spelled in wanted.items():
         fresh.demand(query, params, True, spelled)
     fresh.has_released = engine.has_released or not all(begins for _, _, begins, _ in demand)
