@@ -15,7 +15,7 @@ from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
-from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
+from incoq.codegen.find_bypasses import container_classes, find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import bindings_by_syntax, find_private
 from incoq.codegen.find_reentry import may_reenter
 from incoq.codegen.find_unreached import find_unreached
@@ -301,8 +301,9 @@ def _faults(program: Program, plan: Plan, tracked: bool, unmarked: bool) -> Iter
         for node, reason in found:
             blamed = fields if node in always else frozenset(f for f in fields if node in of_one[f])
             yield blamed, module.error("IQ220", reason, node)
+    containers = container_classes(module.tree for module in program.modules)
     for module in program.modules if tracked else ():
-        for node, reason in find_container_bypasses(module.tree):
+        for node, reason in find_container_bypasses(module.tree, containers):
             yield None, module.error("IQ220", reason, node)
 
 

@@ -341,14 +341,15 @@ def _attribute_helpers(
         "    if attribute in SETTERS:\n"
         "        SETTERS[attribute](value, o)\n"
         "    else:\n"
-        "        setattr(o, attribute, value)\n"
+        "        setattr(o, OTHER(attribute), value)\n"
         "def DELETE(o, attribute):\n"
         "    '''delattr, maintained.'''\n"
         "    if attribute in DELETERS:\n"
         "        DELETERS[attribute](o)\n"
         "    else:\n"
-        "        delattr(o, attribute)\n",
-        SETTERS=setters, DELETERS=deleters, TABLE=table, REMOVAL=removal, SET=set_any, DELETE=delete_any,
+        "        delattr(o, OTHER(attribute))\n",
+        OTHER=renderer.support.unreplaced, SETTERS=setters, DELETERS=deleters, TABLE=table,
+        REMOVAL=removal, SET=set_any, DELETE=delete_any,
     )  # fmt: skip
     if renderer.batch is not None:
         code += quote(
@@ -390,7 +391,7 @@ def _past_helpers(
         "def SET(o, attribute, value):\n"
         "    'object.__setattr__, maintained: past what the class of the object does.'\n"
         "    if attribute not in SETTERS or isinstance(o, type):\n"
-        "        object.__setattr__(o, attribute, value)\n"
+        "        object.__setattr__(o, OTHER(attribute), value)\n"
         "    elif o.__class__.__setattr__ is object.__setattr__:\n"
         "        SETTERS[attribute](value, o)\n"
         "    else:\n"
@@ -404,7 +405,7 @@ def _past_helpers(
         "def DELETE(o, attribute):\n"
         "    'object.__delattr__, maintained.'\n"
         "    if attribute not in DELETERS:\n"
-        "        object.__delattr__(o, attribute)\n"
+        "        object.__delattr__(o, OTHER(attribute))\n"
         "    elif o.__class__.__delattr__ is object.__delattr__:\n"
         "        DELETERS[attribute](o)\n"
         "    else:\n"
@@ -422,7 +423,8 @@ def _past_helpers(
         "    'DELETE of an object that is being made.'\n"
         "    (DELETE if o.__class__.__hash__ is object.__hash__ else object.__delattr__)(o, attribute)\n",
         SET=names.set, DELETE=names.delete, MAKE=names.make, UNMAKE=names.unmake, SETTERS=setters,
-        DELETERS=deleters, BEGIN=begin, END=end, PAST=renderer.support.PAST,
+        DELETERS=deleters, OTHER=renderer.support.unreplaced, BEGIN=begin, END=end,
+        PAST=renderer.support.PAST,
     )  # fmt: skip
     return names, code
 
