@@ -110,6 +110,7 @@ def build_support(
     batches: bool = False,
     plain_sets: Collection[str] = (),
     passes: bool = False,
+    acting: bool = False,
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {
@@ -128,6 +129,7 @@ def build_support(
     renderer = EventRenderer(
         plan, support, supply, tracks_lists=tracks_lists, unhashables=unhashables, switches=switch_classes,
         reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets, passes=passes,
+        acting=acting,
     )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:

@@ -29,6 +29,7 @@ _OPERATORS = frozenset((
     "__invert__", "__round__", "__str__", "__repr__", "__format__", "__bytes__", "__int__", "__float__",
     "__complex__", "__index__", "__del__", "__getattr__", "__getattribute__", "__instancecheck__",
 ))  # fmt: skip
+_OF_KEYS = frozenset({"__hash__", "__eq__"})
 _HARMLESS = frozenset((
     "abs", "all", "any", "bool", "float", "format", "frozenset", "getattr", "hasattr", "hash",
     "id", "int", "isinstance", "len", "max", "min", "repr", "round", "sorted", "str", "sum",
@@ -59,6 +60,27 @@ def may_reenter(program: Program) -> bool:
     return False
 
 
+def keys_act(program: Program) -> bool:
+    """May looking for a key in a set or dict run code of the program that updates or asks?
+
+    >>> from incoq.frontend.program import Program, parse_module
+    >>> text = "class K:\\n    def __hash__(self): return ask(self)"
+    >>> keys_act(Program([parse_module(text, "k.py")]))
+    True
+    """
+    nodes = [node for module in program.modules for node in ast.walk(module.tree)]
+    computed = _acting_attributes(nodes)
+    for node in nodes:
+        match node:
+            case ast.ClassDef(body=body):
+                if any(_acts(statement, computed, _OF_KEYS) for statement in body):
+                    return True
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Constant(value=str(name)):
+                if name in _OF_KEYS:
+                    return True
+    return False
+
+
 def _acting_attributes(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that classes compute by more than reading, directly or through one another."""
     computing = [n for n in nodes if isinstance(n, ast.FunctionDef) and n.decorator_list]
@@ -70,16 +92,16 @@ def _acting_attributes(nodes: Iterable[ast.AST]) -> frozenset[str]:
         found = more
 
 
-def _acts(statement: ast.stmt, computed: frozenset[str]) -> bool:
+def _acts(statement: ast.stmt, computed: frozenset[str], operators: frozenset[str] = _OPERATORS) -> bool:
     match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name in _OPERATORS:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name in operators:
             marked = all(_last_name(d) in _MARKS for d in statement.decorator_list)
             return name == "__del__" or not marked or _is_acting(statement, computed)
         case ast.Assign(targets=targets, value=value):
-            named = any(isinstance(t, ast.Name) and t.id in _OPERATORS for t in targets)
+            named = any(isinstance(t, ast.Name) and t.id in operators for t in targets)
             return named and not _is_known(value)
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            return name in _OPERATORS and not _is_known(value)
+            return name in operators and not _is_known(value)
     return False
 
 
