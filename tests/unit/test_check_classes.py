@@ -465,6 +465,30 @@ def test_a_class_that_computes_what_belongs_to_it_is_refused(kind: str, asked: s
             load(compile_in(program, mode).code)["ask"]()
 
 
+@pytest.mark.parametrize("name", ["'__dict__'", "'__di' + 'ct__'", "Name('__dict__')", "Name('__class__')"])
+@pytest.mark.parametrize("how", ["setattr", "object.__setattr__"])
+def test_a_name_that_stands_for_all_fields_is_refused_wherever_it_comes_from(name: str, how: str) -> None:
+    program = f"""
+from incoq import Set, query
+class Name(str): pass
+{PERSON}
+@query
+def q(s):
+    return {{p.a for p in s}}
+
+def put(p, name, value):
+    {how}(p, name, value)
+
+def ask():
+    p = P(1)
+    put(p, "b", 2)
+    q(Set([p]))
+    put(p, {name}, {{"a": 2}})
+"""
+    with pytest.raises(Exception, match=r"IQ220.*set by a computed name"):
+        load(compile_in(program, "filtered").code)["ask"]()
+
+
 def test_classes_that_compute_nothing_may_be_asked_for() -> None:
     same_both_ways("""
     import abc, enum, numbers

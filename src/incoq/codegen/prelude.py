@@ -369,7 +369,7 @@ class Dict(dict[Any, Any]):
     def pop(self, key: Any, *default: Any) -> Any:
         if len(default) > 1:
             raise TypeError(f"pop expected at most 2 arguments, got {1 + len(default)}")
-        if key not in self:
+        if not self or key not in self:  # an empty dict asks for no hash
             if default:
                 return default[0]
             raise KeyError(key)
@@ -1559,7 +1559,7 @@ UNSEEN |= {"__globals__", "f_globals", "__init__"}
 
 def named(attribute: Any) -> Any:
     """A computed name of an attribute, unless what it names changes fields unseen."""
-    if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
+    if isinstance(attribute, str) and not UNSEEN.isdisjoint(str.split(attribute, ".")):
         message = f"`{attribute}`, reached by a computed name, changes fields unseen"
         raise IncoqRuntimeError("IQ220", message, "assign the field, or use `setattr`")
     return attribute
@@ -1571,7 +1571,7 @@ REPLACED |= {"__setattr__", "__delattr__", "__getattr__", "__getattribute__"}
 
 def unreplaced(attribute: Any) -> Any:
     """The name of an attribute that is set and is no field, unless that changes fields unseen."""
-    if attribute.__class__ is str and attribute in REPLACED:
+    if isinstance(attribute, str) and str.__str__(attribute) in REPLACED:
         message = f"`{attribute}`, set by a computed name, changes fields unseen"
         raise IncoqRuntimeError("IQ220", message, "assign the fields")
     return attribute
