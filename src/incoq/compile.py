@@ -17,7 +17,7 @@ from incoq.codegen.build_program import RewrittenModule, bound_companions, merge
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import container_classes, find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import bindings_by_syntax, find_private
-from incoq.codegen.find_reentry import keys_act, may_reenter
+from incoq.codegen.find_reentry import OF_KEYS, acting_operators, may_reenter
 from incoq.codegen.find_unreached import find_unreached
 from incoq.codegen.rewrite_displays import sets_past_classes
 from incoq.codegen.shadowed_names import shadowed
@@ -203,8 +203,8 @@ def _compile(
         raise error
     sites = known
     notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
-    acting = keys_act(program)
-    switches = "classes" not in without and not acting and may_switch_classes(program)
+    acting = acting_operators(program)
+    switches = "classes" not in without and not acting & OF_KEYS and may_switch_classes(program)
     plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
     batches = any(module.uses_batches() for module in program.modules)
     lists, dicts = "list" in tracked, makes_dicts(trees, private)

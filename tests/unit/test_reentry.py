@@ -281,6 +281,35 @@ def test_a_repair_that_raises_leaves_no_update_under_way(mode: str) -> None:
     assert [line for line in run_compiled(text, mode) if line != ("'broken'",)] == run_plain(text)
 
 
+def test_an_answer_whose_elements_update_when_they_are_compared_is_one_of_its_own() -> None:
+    same_both_ways("""
+    class K:
+        act = None
+        def __init__(self, n): self.n = n
+        def do(self):
+            act, K.act = K.act, None
+            if act: act()
+        def __lt__(self, other): self.do(); return self.n < other.n
+        def __gt__(self, other): self.do(); return self.n > other.n
+        def __bool__(self): self.do(); return self.n > 99
+        def __radd__(self, other): self.do(); return other + self.n
+
+    @query
+    def held(s): return {x for x in s}
+
+    def main(show):
+        for read in (
+            lambda s: min(held(s)).n, lambda s: max(held(s)).n, lambda s: sum(held(s)),
+            lambda s: any(held(s)), lambda s: all(held(s)), lambda s: len(sorted(held(s))),
+        ):
+            s = Set(map(K, range(5)))
+            show(len(held(s)))
+            K.act = lambda: s.update([K(n) for n in range(10, 30)])
+            show(read(s), len(held(s)))
+            K.act = None
+    """)  # fmt: skip
+
+
 ASKING = """
     GLOBAL = Set([1])
 

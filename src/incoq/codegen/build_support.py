@@ -17,6 +17,7 @@ from incoq.codegen.drop_unused import drop_unused
 from incoq.codegen.embed_prelude import defined, needed_classes, prelude_of, prelude_of_marked, renamed
 from incoq.codegen.fetch_once import fetch_once
 from incoq.codegen.find_entry import Entry
+from incoq.codegen.find_reentry import OF_KEYS
 from incoq.codegen.keep_rows import keep_rows
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support
@@ -73,6 +74,7 @@ class SupportCode:
     at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
     shown: tuple[str, ...]  # the names that such expressions look answers up by, which `hide` rebinds
     roots: tuple[str, ...]  # what stays even where nothing mentions it
+    acting: frozenset[str]  # operators by which code of the program may update or ask
 
     @cached_property
     def text(self) -> str:
@@ -110,7 +112,7 @@ def build_support(
     batches: bool = False,
     plain_sets: Collection[str] = (),
     passes: bool = False,
-    acting: bool = False,
+    acting: Collection[str] = (),
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {
@@ -129,7 +131,7 @@ def build_support(
     renderer = EventRenderer(
         plan, support, supply, tracks_lists=tracks_lists, unhashables=unhashables, switches=switch_classes,
         reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets, passes=passes,
-        acting=acting,
+        keys_act=not OF_KEYS.isdisjoint(acting),
     )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:
@@ -186,7 +188,7 @@ def build_support(
         renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, renderer.bound, follow, asking.at_once,
-        tuple(asking.shown[query] for query in asking.at_once), tuple(roots),
+        tuple(asking.shown[query] for query in asking.at_once), tuple(roots), frozenset(acting),
     )  # fmt: skip
 
 
