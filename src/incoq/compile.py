@@ -15,9 +15,9 @@ from typing import Any
 
 from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
-from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
+from incoq.codegen.find_bypasses import container_classes, find_bypasses, find_container_bypasses
 from incoq.codegen.find_private import bindings_by_syntax, find_private
-from incoq.codegen.find_reentry import may_reenter
+from incoq.codegen.find_reentry import OF_KEYS, acting_operators, may_reenter
 from incoq.codegen.find_unreached import find_unreached
 from incoq.codegen.rewrite_displays import sets_past_classes
 from incoq.codegen.shadowed_names import shadowed
@@ -203,13 +203,14 @@ def _compile(
         raise error
     sites = known
     notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
-    switches = "classes" not in without and may_switch_classes(program)
+    acting = acting_operators(program)
+    switches = "classes" not in without and not acting & OF_KEYS and may_switch_classes(program)
     plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
     batches = any(module.uses_batches() for module in program.modules)
     lists, dicts = "list" in tracked, makes_dicts(trees, private)
     support = build_support(
         plan, supply, lists, lists or dicts, switches, may_reenter(program), batches, plain,
-        sets_past_classes(trees, plan.fields()),
+        sets_past_classes(trees, plan.fields()), acting,
     )  # fmt: skip
     doubtful = {} if alone else doubtful_classes(program, plan.fields())
     followed = followed_classes(program, plan.fields()) if support.follow else ()
@@ -301,8 +302,9 @@ def _faults(program: Program, plan: Plan, tracked: bool, unmarked: bool) -> Iter
         for node, reason in found:
             blamed = fields if node in always else frozenset(f for f in fields if node in of_one[f])
             yield blamed, module.error("IQ220", reason, node)
+    containers = container_classes(module.tree for module in program.modules)
     for module in program.modules if tracked else ():
-        for node, reason in find_container_bypasses(module.tree):
+        for node, reason in find_container_bypasses(module.tree, containers):
             yield None, module.error("IQ220", reason, node)
 
 

@@ -58,6 +58,16 @@ def computes(cls):
 COMPUTED = {
     "set on the class": PERSON + "setattr(P, 'full', property(lambda self: self.a))",
     "made by type": "P = type('P', (), {'full': property(lambda self: 1)})",
+    "made by type of a dict": "P = type('P', (), dict(full=property(lambda self: 1)))",
+    "made by type of more": "P = type('P', (), {'a': 1, **{n: property(id) for n in ['full']}})",
+    "made by new_class": "P = types.new_class('P', (), {}, lambda n: n.update(full=property(id)))",
+    "made by a metaclass": "import abc\nP = abc.ABCMeta('P', (), {'full': property(lambda self: 1)})",
+    "made by a metaclass of its own": (
+        "class Meta(type): pass\nclass More(Meta): pass\nP = More('P', (), dict(full=property(id)))"
+    ),
+    "made as a dataclass": (
+        "import dataclasses\nP = dataclasses.make_dataclass('P', [], namespace={'full': property(id)})"
+    ),
     "under an if": PERSON + UNDER_IF,
     "intercepted under an if": PERSON + INTERCEPTED,
     "another name": PERSON + "    other = property(lambda self: self.a)\n    full = other",
@@ -72,7 +82,9 @@ COMPUTED = {
 @pytest.mark.parametrize("how", COMPUTED)
 def test_a_field_that_a_class_computes_is_refused(how: str) -> None:
     with pytest.raises(Exception, match=REFUSED):
-        load(compile_in(f"from incoq import Set, query\n{COMPUTED[how]}\n{ASK}", "filtered").code)["ask"]()
+        load(
+            compile_in(f"import types\nfrom incoq import Set, query\n{COMPUTED[how]}\n{ASK}", "filtered").code
+        )["ask"]()
 
 
 def test_an_inherited_field_that_is_computed_elsewhere_is_refused_when_the_class_is_made() -> None:
@@ -394,3 +406,110 @@ def test_what_looks_at_a_class_follows_all_that_its_last_statement_becomes() -> 
         """,
         modes=("filtered", "join"),
     )
+
+
+def test_classes_that_calls_make_of_names_that_the_text_shows_are_as_others() -> None:
+    same_both_ways("""
+    import abc, types
+    from dataclasses import make_dataclass
+
+    def main(show):
+        A = type("A", (), {"kind": 1, **{"other": 2}})
+        B = abc.ABCMeta("B", (A,), {"kind": 2})
+        C = types.new_class("C", (B,), {})
+        D = make_dataclass("D", ["n"], eq=False)
+        s = Set([A(), B(), C(), D(0)])
+        for number, x in enumerate(sorted(s, key=lambda x: type(x).__name__)):
+            x.n = number
+        show(large(s))
+        for x in s: x.n += 2
+        show(large(s))
+
+    @query
+    def large(s):
+        return {x.n for x in s if x.n > 1}
+    """, modes=("filtered",))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "setattr(P, '__eq__', lambda self, other: True)",
+        "setattr(P, '__hash__', lambda self: 1)",
+        "del P.__hash__",
+        "delattr(P, '__eq__')",
+    ],
+)
+def test_a_class_whose_objects_are_compared_otherwise_from_some_time_on_is_refused(change: str) -> None:
+    with pytest.raises(CompileError) as refused:
+        compile_source(f"from incoq import Set, query\n{PERSON}\n{ASK}\ndef later():\n    {change}\n")
+    assert refused.value.code == "IQ205"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "@typing.runtime_checkable\nclass K(typing.Protocol):\n    n: int",
+        "class M(type):\n    def __instancecheck__(cls, x): return x in KNOWN\nclass K(metaclass=M): pass",
+    ],
+)
+@pytest.mark.parametrize("asked", ["K", "(int, K)", "K | int", "P, K"])
+def test_a_class_that_computes_what_belongs_to_it_is_refused(kind: str, asked: str) -> None:
+    test = "isinstance(p, K) if isinstance(p, P)" if asked == "P, K" else f"isinstance(p, {asked})"
+    program = f"import typing\nfrom incoq import Set, query\nKNOWN = []\n{kind}\n{PERSON}\n"
+    program += (
+        f"@query\ndef q(s):\n    return {{p.a for p in s if {test}}}\ndef ask():\n    return q(Set([P(1)]))\n"
+    )
+    for mode in ("filtered", "incremental"):
+        with pytest.raises(Exception, match=r"IQ301.*a condition looks into a"):
+            load(compile_in(program, mode).code)["ask"]()
+
+
+@pytest.mark.parametrize("name", ["'__dict__'", "'__di' + 'ct__'", "Name('__dict__')", "Name('__class__')"])
+@pytest.mark.parametrize("how", ["setattr", "object.__setattr__"])
+def test_a_name_that_stands_for_all_fields_is_refused_wherever_it_comes_from(name: str, how: str) -> None:
+    program = f"""
+from incoq import Set, query
+class Name(str): pass
+{PERSON}
+@query
+def q(s):
+    return {{p.a for p in s}}
+
+def put(p, name, value):
+    {how}(p, name, value)
+
+def ask():
+    p = P(1)
+    put(p, "b", 2)
+    q(Set([p]))
+    put(p, {name}, {{"a": 2}})
+"""
+    with pytest.raises(Exception, match=r"IQ220.*set by a computed name"):
+        load(compile_in(program, "filtered").code)["ask"]()
+
+
+def test_classes_that_compute_nothing_may_be_asked_for() -> None:
+    same_both_ways("""
+    import abc, enum, numbers
+
+    class P:
+        def __init__(self, n, a): self.n, self.a = n, a
+    class A(abc.ABC): pass
+    class Q(P, A): pass
+    class Color(enum.Enum):
+        RED = 1
+
+    @query
+    def some(s, kind):
+        return {p.n for p in s if isinstance(p, (Q, A)) or isinstance(p, kind)}
+    @query
+    def valued(s):
+        return {p.n for p in s if isinstance(p.a, numbers.Number) or isinstance(p.a, Color | str)}
+
+    def main(show):
+        s = Set([P(1, 0.5), P(2, None), Q(3, Color.RED), Q(4, "x")])
+        show(some(s, P), some(s, Q), some(s, (int, A)), valued(s))
+        for p in s: p.a = p.n if p.a is None else None
+        show(some(s, P), some(s, A), valued(s))
+    """)  # fmt: skip

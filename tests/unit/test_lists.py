@@ -848,3 +848,110 @@ def test_a_list_beside_a_dict_that_is_looked_into_is_a_parameter_in_any_mode() -
         del m[1]; show(total(l, m))
     """
     same_both_ways(program)
+
+
+def test_a_list_that_is_changed_or_asked_for_while_it_is_sorted_is_what_python_leaves() -> None:
+    program = """
+    @query
+    def bag(l): return sum(x for x in l)
+    @query
+    def first(l): return {x for x in l if x < 4}
+
+    def changing(l, change):
+        try:
+            l.sort(key=lambda x: change() or x)
+        except (ValueError, ZeroDivisionError) as error:
+            return type(error).__name__, str(error)
+
+    def main(show):
+        l = [5, 1, 3]
+        show(bag(l), first(l))
+        show(changing(l, lambda: l.append(9)), l, bag(l), first(l))
+        show(changing(l, lambda: l.insert(0, 2)), l, bag(l), first(l))
+        show(changing(l, lambda: l.extend([7])), l, bag(l), first(l))
+        show(changing(l, lambda: 1 / 0), l, bag(l), first(l))
+        l.sort(reverse=True); l.append(2)
+        show(l, bag(l), first(l))
+        k = [2, 1]
+        k.sort(key=lambda x: bag(k) * 0 + x); show(k, bag(k)); k.append(3); show(bag(k))
+        try:
+            k.sort(5)
+        except TypeError:
+            show("no such argument")
+    """
+    same_both_ways(program)
+
+
+def test_a_list_that_is_asked_for_while_it_is_extended_counts_all_of_it() -> None:
+    program = """
+    @query
+    def bag(l): return sum(x for x in l)
+
+    class Raising:
+        def __init__(self, *xs): self.xs = xs
+        def __iter__(self):
+            yield from self.xs
+            raise ValueError("at the end")
+
+    def asking(l, *xs):
+        for x in xs:
+            bag(l)
+            yield x
+
+    def main(show):
+        l = [1]; l.extend(asking(l, 2, 3)); show(l, bag(l)); l.append(1); show(bag(l))
+        l = [1]; l += asking(l, 2, 3); show(l, bag(l)); l.pop(); show(bag(l))
+        l = [1, 9]; l[1:] = asking(l, 2, 3); show(l, bag(l)); del l[0:1]; show(bag(l))
+        l = [1]; l.extend(x for x in asking(l, 2, 3, 4) if len(l) < 3); show(l, bag(l))
+        for seen in (False, True):
+            l = [1]
+            if seen: show(bag(l))
+            try:
+                l.extend(Raising(4, 5))
+            except ValueError as error:
+                show(str(error), l, bag(l))
+            l.extend(l); l.extend({7}); l.extend((8,)); l.extend(reversed(l)); show(l, bag(l))
+    """
+    same_both_ways(program)
+
+
+@pytest.mark.parametrize(
+    ("imported", "heap"),
+    [
+        ("import heapq as h", "h"),
+        ("import _heapq", "_heapq"),
+        ("import heapq\nkept = heapq", "kept"),
+        ("import heapq, sys", "sys.modules['heapq']"),
+        ("", "__import__('heapq')"),
+    ],
+)
+def test_a_heap_is_maintained_by_whatever_name_the_module_has(imported: str, heap: str) -> None:
+    program = f"""
+    @query
+    def low(l): return {{x for x in l if x < 9}}
+
+    class Own:
+        def __init__(self): self.heap = []
+        def heappush(self, heap, x): heap.append(x); return heap
+
+    def main(show):
+        l = [5, 1]
+        show(low(l)); {heap}.heapify(l); {heap}.heappush(l, 3); show(l, low(l))
+        show({heap}.heappop(l), low(l))
+        show({heap}.heappushpop(l, 4), {heap}.heapreplace(l, 2), l, low(l))
+        {heap}._heapify_max(l); show(l, {heap}._heappop_max(l), low(l))
+        same = Own().heappush(l, 8); show(same is l, l, low(l))
+    """
+    same_both_ways(program, header=f"{imported}\nfrom incoq import Set, query\n")
+
+
+def test_a_heap_is_maintained_where_all_of_the_module_is_imported() -> None:
+    program = """
+    @query
+    def low(l): return {x for x in l if x < 9}
+
+    def main(show):
+        l = [5, 1]
+        show(low(l)); heappush(l, 3); show(l, low(l), heappop(l), low(l))
+    """
+    same_both_ways(program, header="from heapq import *\nfrom incoq import Set, query\n")

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from both_ways import compile_in, load, run_compiled, run_plain, source
+from both_ways import compile_in, load, run_compiled, run_plain, same_both_ways, source
 
 MODES = ("filtered", "incremental")
 
@@ -279,3 +279,89 @@ def test_a_repair_that_raises_leaves_no_update_under_way(mode: str) -> None:
     """
     text = source(program)
     assert [line for line in run_compiled(text, mode) if line != ("'broken'",)] == run_plain(text)
+
+
+def test_an_answer_whose_elements_update_when_they_are_compared_is_one_of_its_own() -> None:
+    same_both_ways("""
+    class K:
+        act = None
+        def __init__(self, n): self.n = n
+        def do(self):
+            act, K.act = K.act, None
+            if act: act()
+        def __lt__(self, other): self.do(); return self.n < other.n
+        def __gt__(self, other): self.do(); return self.n > other.n
+        def __bool__(self): self.do(); return self.n > 99
+        def __radd__(self, other): self.do(); return other + self.n
+
+    @query
+    def held(s): return {x for x in s}
+
+    def main(show):
+        for read in (
+            lambda s: min(held(s)).n, lambda s: max(held(s)).n, lambda s: sum(held(s)),
+            lambda s: any(held(s)), lambda s: all(held(s)), lambda s: len(sorted(held(s))),
+        ):
+            s = Set(map(K, range(5)))
+            show(len(held(s)))
+            K.act = lambda: s.update([K(n) for n in range(10, 30)])
+            show(read(s), len(held(s)))
+            K.act = None
+    """)  # fmt: skip
+
+
+ASKING = """
+    GLOBAL = Set([1])
+
+    class Key:
+        def __init__(self, ask): self.ask = ask
+        def {operator}(self, *other):
+            if self.ask is not None:
+                ask, self.ask = self.ask, None
+                ask()
+            return {value}
+
+    @query
+    def held(s): return {{x for x in s if x != 2}}
+    @query
+    def of_all(n): return {{x for x in GLOBAL if x != n}}
+    @query
+    def keys(m): return {{k for k in m}}
+    @query
+    def priced(m): return {{k for k, v in m.items() if v == 1}}
+
+    def main(show):
+        for change in (
+            lambda s, k: s.add(k), lambda s, k: s.update([k]),
+            lambda s, k: s.discard(k), lambda s, k: s.remove(k),
+        ):
+            s = Set([1, {other}]); key = Key(None)
+            if change.__code__.co_names[0] in ("discard", "remove"): s.add(key)
+            key.ask = lambda: show(len(held(s)))
+            change(s, key); show(len(s), len(held(s))); s.add(3); show(len(s), len(held(s)))
+        key = Key(lambda: show(len(of_all(2))))
+        GLOBAL.add({other}); GLOBAL.add(key); show(len(GLOBAL), len(of_all(2)))
+        GLOBAL.discard(key); show(len(of_all(2)))
+        for change in (
+            lambda m, k: m.__setitem__(k, 1), lambda m, k: m.setdefault(k, 1),
+            lambda m, k: m.update({{k: 1}}), lambda m, k: m.__delitem__(k), lambda m, k: m.pop(k),
+        ):
+            m = {{1: 1, {other}: 1}}; key = Key(None)
+            if change.__code__.co_names[0] in ("__delitem__", "pop"): m[key] = 1
+            key.ask = lambda: show(len(keys(m)), len(priced(m)))
+            change(m, key); show(len(m), len(keys(m)), len(priced(m)))
+            m[3] = 1; show(len(m), len(keys(m)), len(priced(m)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "other"),
+    [
+        ("__hash__", "7\n        def __eq__(self, other): return self is other", "9"),
+        ("__eq__", "self is other[0]\n        def __hash__(self): return hash(5)", "5"),
+    ],
+)
+def test_a_key_that_asks_while_a_set_or_dict_looks_for_it_misses_no_change(
+    operator: str, value: str, other: str
+) -> None:
+    same_both_ways(ASKING.format(operator=operator, value=value, other=other))

@@ -91,6 +91,7 @@ def test_a_query_of_another_module_is_found_by_the_whole_name_of_that_module(tmp
         "globals()['LIMIT'] = 2",
         "setattr(sys.modules[__name__], 'LIMIT', 2)",
         "me = sys.modules[__name__]; me.LIMIT = 2",
+        "sys._getframe().f_globals['limit'.upper()] = 2",
         "[LIMIT := x for x in (2,)]",
         "rebind(2)",
     ],
@@ -327,3 +328,24 @@ def test_a_query_to_which_another_module_assigns_is_asked_by_its_name(tmp_path: 
         f"print(rules.shown(s))\n{how}\nprint(rules.shown(s))\n"
     )
     assert printed_both_ways(source) == "(1, [2])\n(2, [1, 2])\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["large.__code__ = small.__code__", "large.__defaults__ = (2,)", "large.__kwdefaults__['limit'] = 3"],
+)
+def test_a_function_that_gets_another_body_is_none_that_a_query_reads(change: str) -> None:
+    program = """
+from incoq import query
+
+def large(x, limit=1): return x > limit
+def small(x, limit=1): return x < limit
+
+@query
+def q(s): return {x for x in s if large(x)}
+
+def later():
+    """
+    with pytest.raises(CompileError) as caught:
+        compile_source(f"{program}{change}\n")
+    assert caught.value.code == "IQ202"

@@ -59,6 +59,23 @@ PROGRAMS = {
             shelf.m.update([(7, "a")]); show(places(shelf, "a"))
             shelf.m.clear(); show(places(shelf, "a"))
     """,
+    "an empty dict has no look at what it is asked to give": """
+        @query
+        def places(m, p): return {k for k, v in m.items() if v == p}
+        def main(show):
+            m = {}
+            show(places(m, 1), m.pop([], 5)); m["a"] = 1; show(places(m, 1))
+            for default in ((), (5,)):
+                try:
+                    m.pop([], *default)
+                except TypeError as error:
+                    show(str(error))
+            m.clear()
+            try:
+                m.pop([])
+            except KeyError as error:
+                show(str(error))
+    """,
     "lists are heaps before and after a query sees them": """
         import heapq
         from heapq import heappush, merge

@@ -68,7 +68,7 @@ def rewrite_module(
         else:
             replaced[site.node] = _answer(site.query, support)
     if "copies" not in without:
-        replaced.update(elide_copies(module, sites, support.ask, support.at_once))
+        replaced.update(elide_copies(module, sites, support.ask, support.at_once, support.acting))
     for fixed, value in made.items():
         edits.append(Edit(source.start(value), source.start(value), f"{support.fixers[fixed]}("))
         edits.append(Edit(source.end(value), source.end(value), ")"))

@@ -17,6 +17,7 @@ from incoq.codegen.drop_unused import drop_unused
 from incoq.codegen.embed_prelude import defined, needed_classes, prelude_of, prelude_of_marked, renamed
 from incoq.codegen.fetch_once import fetch_once
 from incoq.codegen.find_entry import Entry
+from incoq.codegen.find_reentry import OF_KEYS
 from incoq.codegen.keep_rows import keep_rows
 from incoq.codegen.kept_answers import Form, form_of
 from incoq.codegen.lower_tests import Support
@@ -73,6 +74,7 @@ class SupportCode:
     at_once: dict[str, str]  # query without parameters -> the expression that gives its answer
     shown: tuple[str, ...]  # the names that such expressions look answers up by, which `hide` rebinds
     roots: tuple[str, ...]  # what stays even where nothing mentions it
+    acting: frozenset[str]  # operators by which code of the program may update or ask
 
     @cached_property
     def text(self) -> str:
@@ -110,6 +112,7 @@ def build_support(
     batches: bool = False,
     plain_sets: Collection[str] = (),
     passes: bool = False,
+    acting: Collection[str] = (),
 ) -> SupportCode:
     """Everything that is generated beside the user's own text."""
     used = {
@@ -128,6 +131,7 @@ def build_support(
     renderer = EventRenderer(
         plan, support, supply, tracks_lists=tracks_lists, unhashables=unhashables, switches=switch_classes,
         reenters=reenters, batch=support.batch if batches else None, plain_sets=plain_sets, passes=passes,
+        keys_act=not OF_KEYS.isdisjoint(acting),
     )  # fmt: skip
     for query in plan.nested_queries():
         if not query.nested:
@@ -184,7 +188,7 @@ def build_support(
         renderer.entries, renderer.set_entries,
         maintained, fixers, renderer.fixed,
         {own: fixed for fixed, own in renderer.own_classes.items()}, renderer.bound, follow, asking.at_once,
-        tuple(asking.shown[query] for query in asking.at_once), tuple(roots),
+        tuple(asking.shown[query] for query in asking.at_once), tuple(roots), frozenset(acting),
     )  # fmt: skip
 
 
@@ -341,14 +345,15 @@ def _attribute_helpers(
         "    if attribute in SETTERS:\n"
         "        SETTERS[attribute](value, o)\n"
         "    else:\n"
-        "        setattr(o, attribute, value)\n"
+        "        setattr(o, OTHER(attribute), value)\n"
         "def DELETE(o, attribute):\n"
         "    '''delattr, maintained.'''\n"
         "    if attribute in DELETERS:\n"
         "        DELETERS[attribute](o)\n"
         "    else:\n"
-        "        delattr(o, attribute)\n",
-        SETTERS=setters, DELETERS=deleters, TABLE=table, REMOVAL=removal, SET=set_any, DELETE=delete_any,
+        "        delattr(o, OTHER(attribute))\n",
+        OTHER=renderer.support.unreplaced, SETTERS=setters, DELETERS=deleters, TABLE=table,
+        REMOVAL=removal, SET=set_any, DELETE=delete_any,
     )  # fmt: skip
     if renderer.batch is not None:
         code += quote(
@@ -390,7 +395,7 @@ def _past_helpers(
         "def SET(o, attribute, value):\n"
         "    'object.__setattr__, maintained: past what the class of the object does.'\n"
         "    if attribute not in SETTERS or isinstance(o, type):\n"
-        "        object.__setattr__(o, attribute, value)\n"
+        "        object.__setattr__(o, OTHER(attribute), value)\n"
         "    elif o.__class__.__setattr__ is object.__setattr__:\n"
         "        SETTERS[attribute](value, o)\n"
         "    else:\n"
@@ -404,7 +409,7 @@ def _past_helpers(
         "def DELETE(o, attribute):\n"
         "    'object.__delattr__, maintained.'\n"
         "    if attribute not in DELETERS:\n"
-        "        object.__delattr__(o, attribute)\n"
+        "        object.__delattr__(o, OTHER(attribute))\n"
         "    elif o.__class__.__delattr__ is object.__delattr__:\n"
         "        DELETERS[attribute](o)\n"
         "    else:\n"
@@ -422,7 +427,8 @@ def _past_helpers(
         "    'DELETE of an object that is being made.'\n"
         "    (DELETE if o.__class__.__hash__ is object.__hash__ else object.__delattr__)(o, attribute)\n",
         SET=names.set, DELETE=names.delete, MAKE=names.make, UNMAKE=names.unmake, SETTERS=setters,
-        DELETERS=deleters, BEGIN=begin, END=end, PAST=renderer.support.PAST,
+        DELETERS=deleters, OTHER=renderer.support.unreplaced, BEGIN=begin, END=end,
+        PAST=renderer.support.PAST,
     )  # fmt: skip
     return names, code
 

@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 from incoq.frontend.find_fixed import bound_names
 from incoq.frontend.find_queries import QuerySite
 from incoq.frontend.program import Module
 
 # Builtins that look at their argument and let nothing of it go but its elements.
-_CONSUMERS = frozenset(
-    ["len", "bool", "any", "all", "sum", "min", "max", "sorted", "list", "tuple", "frozenset"]
-)
+_CONSUMERS = frozenset(["len", "bool", "sorted", "list", "tuple", "frozenset"])
+# Those that ask each element something on the way: where that may update, they need an answer of their own.
+_ASKING = frozenset(["any", "all", "sum", "min", "max"])
 
 
 def elide_copies(
-    module: Module, sites: Sequence[QuerySite], ask: Mapping[str, str], at_once: Mapping[str, str]
+    module: Module,
+    sites: Sequence[QuerySite],
+    ask: Mapping[str, str],
+    at_once: Mapping[str, str],
+    acting: Collection[str] = (),
 ) -> dict[ast.AST, str]:
     """The nodes to replace, each with the text that gives the kept answer: the called function or, where the
-    query reads globals, which are parameters of it too, or has no parameter at all, the whole call."""
+    query reads globals, which are parameters of it too, or has no parameter at all, the whole call. `acting`
+    are operators by which code of the program may update."""
+    consumers = _CONSUMERS if acting else _CONSUMERS | _ASKING
     times = Counter(bound_names(module.tree))
 
     def is_global(identifier: str) -> bool:
@@ -42,7 +48,7 @@ def elide_copies(
     }
     found: dict[ast.AST, str] = {}
     for node in ast.walk(module.tree):
-        looked_at = _looked_at(times, node)
+        looked_at = _looked_at(times, node, consumers)
         for call in [*looked_at, node] if isinstance(node, ast.Call) else looked_at:
             asked = _asked(call)
             if asked in queries and _is_positional(call):
@@ -75,14 +81,14 @@ def _is_positional(call: ast.Call) -> bool:
     return not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
 
 
-def _looked_at(bound: Container[str], node: ast.AST) -> list[ast.Call]:
+def _looked_at(bound: Container[str], node: ast.AST, consumers: Collection[str]) -> list[ast.Call]:
     """Calls whose value `node` looks at on the spot."""
     values: list[ast.expr] = []
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]):
             values = [right]
         case ast.Call(func=ast.Name(id=consumer), args=[argument], keywords=[]) if (
-            consumer in _CONSUMERS and consumer not in bound
+            consumer in consumers and consumer not in bound
         ):
             values = [argument]
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):

@@ -9,9 +9,11 @@ Cost:      linear in the module
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+import builtins
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from incoq.codegen.name_scopes import Scopes
+from incoq.codegen.rewrite_displays import HEAP_FUNCTIONS
 
 _READING_METHODS = frozenset(["get", "items", "keys", "values", "copy"])
 _READING_FUNCTIONS = frozenset(
@@ -34,36 +36,69 @@ _READING_FUNCTIONS = frozenset(
 _HOOKS = frozenset(["__setattr__", "__delattr__", "__getattr__", "__getattribute__"])
 _DESCRIPTOR_METHODS = frozenset(["__get__", "__set__", "__delete__"])
 _DESCRIPTORS = frozenset(["property", "cached_property", "abstractproperty", "classmethod", "staticmethod"])
-_NAMED_ROUTES = frozenset(
-    ["__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"]
-)
 _STATES = frozenset(["__getstate__", "__reduce__", "__reduce_ex__"])
 _GIVES_DICTS = {
     "gc": ("get_referents", "get_referrers", "get_objects"),
     "inspect": ("getmembers", "getmembers_static"),
 }
+_RUNNING = frozenset(["exec", "eval", "compile"])
+_NAMED_ROUTES = frozenset(
+    (
+        *("__dict__", "__setattr__", "__delattr__", "__setstate__", "__set__", "__delete__"),
+        *("setattr", "delattr", "proxy", *_STATES, *_RUNNING, *_GIVES_DICTS["gc"], *_GIVES_DICTS["inspect"]),
+    )
+)
+_REPLACED = frozenset(["__dict__", "__class__", "__bases__"])
+_LEADING = ("builtins", "gc", "inspect", "weakref")  # modules that are not passed on as values
+_RUNS_TEXT = {  # modules with functions that run a text: those of them, or all
+    "cProfile": ("run", "runctx"),
+    "code": (),
+    "codeop": (),
+    "doctest": (),
+    "pdb": ("run", "runctx", "runeval"),
+    "profile": ("run", "runctx"),
+}
 _CONTAINERS = frozenset(["set", "dict", "list", "Set"])
 _ANCESTORS = frozenset(["__mro__", "__bases__", "__base__", "mro"])
 _OF_ONE = frozenset(["add", "discard", "remove", "append", "extend", "__delitem__"])  # take one argument
 _METHODS = frozenset(name for cls in (set, dict, list) for name in dir(cls)) - frozenset(dir(object))
-_BY_NAME = frozenset(["getattr", "attrgetter", "methodcaller", "__getattribute__"])
+_BY_NAME = frozenset(["getattr", "attrgetter", "methodcaller", "__getattribute__", "getattr_static"])
+_BY_KEY = frozenset(["get", "pop", "itemgetter", "__getitem__"])
+_BY_MODULE = frozenset(["__import__", "import_module"])
 
 Bypass = tuple[ast.AST, str]
 
 
-def find_container_bypasses(tree: ast.Module) -> list[Bypass]:
-    """The nodes by which the methods that Python's own containers have in C may change a container unseen.
+def container_classes(trees: Iterable[ast.Module]) -> frozenset[str]:
+    """The names of the classes of a program that are derived from containers.
+
+    >>> sorted(container_classes([ast.parse("class A(list): 1\\nclass B(A): 1\\nclass C: 1")]))
+    ['A', 'B']
+    """
+    bases = [
+        (node.name, {_last_name(base) for base in node.bases})
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    found: set[str] = set()
+    while more := {name for name, above in bases if above & (_CONTAINERS | found)} - found:
+        found |= more
+    return frozenset(found)
+
+
+def find_container_bypasses(tree: ast.Module, containers: Collection[str] | None = None) -> list[Bypass]:
+    """The nodes by which the methods that Python's own containers have in C may change a container unseen;
+    `containers` are the program's classes of them.
 
     >>> [reason for _, reason in find_container_bypasses(ast.parse("super(Set, s).add(1)"))]
     ["super() leads past the container's own methods"]
     """
+    if containers is None:
+        containers = container_classes([tree])
     scopes = Scopes(tree)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    classes = {
-        n.name
-        for n in ast.walk(tree)
-        if isinstance(n, ast.ClassDef) and not _CONTAINERS & {_last_name(b) for b in n.bases}
-    }
+    classes = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)} - {*containers}
     ancestors = any(isinstance(n, ast.Attribute) and n.attr in _ANCESTORS for n in ast.walk(tree))
     found: list[Bypass] = []
     for node in ast.walk(tree):
@@ -85,12 +120,59 @@ def find_container_bypasses(tree: ast.Module) -> list[Bypass]:
             case ast.Call(func=ast.Attribute(attr=method), args=[_, _]) if ancestors and method in _OF_ONE:
                 found.append((node, f"{method} is called of a class, in a module that looks for ancestors"))
             case ast.Call(func=ast.Attribute(value=receiver, attr="__init__")) if not (
-                isinstance(receiver, ast.Call)
-                or (isinstance(receiver, ast.Name) and receiver.id in classes)
-                or _is_making(node, parents)
+                (isinstance(receiver, ast.Name) and receiver.id in classes)
+                or _is_making(node, parents, containers)
             ):
                 found.append((node, "__init__ is called on an object that exists already"))
+            case ast.Call(func=func, args=args) if _last_name(func) in _BY_NAME:
+                named = {str(a.value) for a in args if isinstance(a, ast.Constant)}
+                if "__init__" in named:
+                    found.append((node, "__init__ is reached by its name"))
+                if _last_name(func) != "getattr" and (heap := sorted(named & HEAP_FUNCTIONS)):
+                    found.append((node, f"{heap[0]} is reached by its name"))
+            case ast.Subscript(slice=ast.Constant(value=str(key))) if key in HEAP_FUNCTIONS:
+                found.append((node, f"{key} is reached by its name"))
+            case ast.ClassDef(name=name) if name in containers:
+                found += [
+                    (method, f"a {name} that exists already may be filled anew")
+                    for method in node.body
+                    if isinstance(method, ast.FunctionDef) and method.name == "__new__"
+                    if not _gives_new(method)
+                ]
+            case ast.Attribute(attr="queue", ctx=ast.Store()) if _imports(tree, "queue"):
+                found.append((node, "the list of a queue changes unseen"))
     return found
+
+
+def _imports(tree: ast.Module, module: str) -> bool:
+    """Does it import a module, or something of it?"""
+    return any(
+        (isinstance(node, ast.Import) and any(alias.name == module for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module == module)
+        for node in ast.walk(tree)
+    )
+
+
+def _gives_new(method: ast.FunctionDef) -> bool:
+    """Does a `__new__` give nothing but what that of a base makes?"""
+    made = {
+        target.id
+        for node in ast.walk(method)
+        if isinstance(node, ast.Assign) and _makes(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    bound = [n.id for n in ast.walk(method) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    made = {name for name in made if bound.count(name) == 1}
+    values = [node.value for node in ast.walk(method) if isinstance(node, ast.Return)]
+    return all(
+        value is None or _makes(value) or (isinstance(value, ast.Name) and value.id in made)
+        for value in values
+    )
+
+
+def _makes(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and _last_name(node.func) == "__new__"
 
 
 def _may_be_of_container(node: ast.AST) -> bool:
@@ -106,12 +188,19 @@ def _is_own(node: ast.expr, at: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> 
     return isinstance(node, ast.Name) and [node.id] == _first_parameter(method)
 
 
-def _is_making(call: ast.Call, parents: Mapping[ast.AST, ast.AST]) -> bool:
-    """`Base.__init__(self, …)` in an `__init__`."""
+def _is_making(call: ast.Call, parents: Mapping[ast.AST, ast.AST], containers: Collection[str]) -> bool:
+    """`Base.__init__(self, …)` or `super().__init__(…)` in an `__init__`; the latter in any method of a class
+    that is no container."""
     method = _function_around(call, parents)
     if method is None:
         return False
     first = _first_parameter(method)
+    match call.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=args)):
+            owner = parents[method]
+            contained = isinstance(owner, ast.ClassDef) and owner.name in containers
+            own = len(args) < 2 or _is_own(args[1], call, parents)
+            return own and (method.name == "__init__" or not contained)
     given = [a.id for a in call.args[:1] if isinstance(a, ast.Name)]
     return method.name == "__init__" and bool(first) and first == given
 
@@ -151,6 +240,18 @@ class _Finder:
             for node in ast.walk(tree)
             if isinstance(node, ast.ClassDef) and _DESCRIPTOR_METHODS & set(_names_defined(node))
         }
+        self.imported, self.modules = _imported_names(tree)
+        classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+        self.restores = any("__setstate__" in _names_defined(n) for n in classes)
+        self.slots = _slots(classes)
+        functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+        self.functions_have_fields = any(
+            isinstance(n, ast.Attribute)
+            and isinstance(n.ctx, ast.Store)
+            and n.attr in fields
+            and _last_name(n.value) in functions
+            for n in ast.walk(tree)
+        )
 
     def reasons(self, node: ast.AST) -> Iterator[str]:
         """Why a node may hide updates, if it may."""
@@ -162,17 +263,53 @@ class _Finder:
                 for argument in args:
                     if isinstance(argument, ast.Constant) and argument.value in _NAMED_ROUTES:
                         yield f"{argument.value} is reached by its name"
+            case ast.Subscript(slice=ast.Constant(value="__dict__" | "setattr" | "delattr" as key)):
+                yield f"{key} is reached by its name"
+            case ast.Call(func=ast.Attribute(attr=attr), args=[ast.Constant(value="__dict__"), *_]) if (
+                attr in _BY_KEY
+            ):
+                yield "__dict__ is reached by its name"
+            case ast.Call(func=func, args=[ast.Constant(value=name), *_]) if _last_name(
+                func
+            ) in _BY_MODULE and name in (*_LEADING, "ctypes", "unittest.mock"):
+                yield f"the module {name} is imported unseen"
+            case ast.Subscript(value=ast.Attribute(attr="modules"), slice=ast.Constant(value=name)) if (
+                name in _LEADING
+            ):
+                yield f"the module {name} is imported unseen"
+            case ast.Name(id=name, ctx=ast.Load()) if name in _LEADING and self._is_passed_on(node):
+                yield f"the module {name} is passed on as a value"
+            case ast.Attribute(value=ast.Name(id=name), attr="__self__") if hasattr(builtins, name):
+                yield "builtins are reached in a roundabout way"
+            case ast.Call(func=func, args=[_, ast.Constant(value=name), *_]) if (
+                _last_name(func) in ("setattr", "delattr", "__setattr__", "__delattr__")
+                and name in _REPLACED | _HOOKS
+            ):
+                yield f"{name} is replaced"
+            case ast.Call(func=func, args=args, keywords=keywords) if _last_name(func) in (
+                "update_wrapper",
+                "wraps",
+            ):
+                usual = 1 + (_last_name(func) == "update_wrapper")
+                chosen = len(args) > usual or any(k.arg in ("assigned", "updated") for k in keywords)
+                if chosen or self.functions_have_fields:
+                    yield f"{_last_name(func)} sets fields unseen"
+            case ast.Call(func=func) if (runs := self._runs_text(node)) != "":
+                yield runs
             case ast.Name(id="vars") if self.scopes.is_builtin(node, ("vars",)) and not self._is_called(node):
                 yield "vars is passed on as a value"
-            case ast.Name(id="exec" | "eval") if self.scopes.is_builtin(node, ("exec", "eval")):
+            case ast.Name(id="exec" | "eval" | "compile") if self.scopes.is_builtin(node, _RUNNING):
                 yield f"{node.id} runs code that is not compiled"
             case (
                 ast.Name(id="__builtins__")
-                | ast.Attribute(value=ast.Name(id="builtins"), attr="exec" | "eval")
+                | ast.Attribute(
+                    value=ast.Name(id="builtins"),
+                    attr="exec" | "eval" | "compile" | "__dict__" | "__getattribute__",
+                )
             ):
                 yield "builtins are reached in a roundabout way"
-            case ast.Attribute(attr="__class__", ctx=ast.Store()):
-                yield "__class__ is replaced"
+            case ast.Attribute(attr="__class__" | "__bases__", ctx=ast.Store()):
+                yield f"{node.attr} is replaced"
             case ast.Attribute(attr="__dict__"):
                 if not isinstance(node.ctx, ast.Load):
                     yield "__dict__ is replaced"
@@ -182,14 +319,30 @@ class _Finder:
                 yield f"{name} of a class is changed"
             case ast.Attribute(attr="__set__" | "__delete__"):
                 yield "a descriptor is called by hand"
-            case ast.Attribute(value=ast.Name(id=module), attr=attr) if attr in _GIVES_DICTS.get(module, ()):
+            case ast.Attribute(value=ast.Name(id=cls), attr=attr, ctx=ast.Load()) if (
+                attr in self.fields and attr in self.slots.get(cls, ())
+            ):
+                yield f"the descriptor of {attr} is taken out of its class"
+            case ast.Subscript(
+                value=ast.Attribute(value=ast.Name(id=cls), attr="__dict__")
+                | ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=cls)]),
+                slice=key,
+            ) if cls in self.slots and not (isinstance(key, ast.Constant) and key.value not in self.fields):
+                yield "a descriptor is taken out of its class"
+            case ast.Attribute(attr="__setstate__", value=receiver, ctx=ast.Load()) if not (
+                self.restores or (isinstance(receiver, ast.Call) and _last_name(receiver.func) == "super")
+            ):
+                yield "__setstate__ sets the fields of an object that exists"
+            case ast.Attribute(value=receiver, attr=attr) if attr in _GIVES_DICTS.get(
+                module := _last_name(receiver) or "", ()
+            ):
                 if not self._is_filtered(node):
                     yield f"{module}.{attr} gives the dict of an object away"
             case ast.Call(func=ast.Attribute(attr=attr)) if attr in _STATES and not self._only_reads(node):
                 yield f"{attr} gives the dict of an object away"
             case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in _STATES and not self._is_called(node):
                 yield f"{attr} is passed on as a value"
-            case ast.Attribute(value=ast.Name(id="weakref"), attr="proxy"):
+            case ast.Attribute(value=receiver, attr="proxy") if _last_name(receiver) == "weakref":
                 yield "a proxy hides the object that is changed"
             case ast.Attribute(value=receiver, attr="setattr" | "delattr") if not (
                 isinstance(receiver, ast.Name) and receiver.id == "builtins"
@@ -206,8 +359,12 @@ class _Finder:
                 yield from _reasons_of_import(node)
             case ast.ClassDef():
                 yield from (
-                    f"class {node.name} defines {name}" for name in _names_defined(node) if name in _HOOKS
+                    f"class {node.name} defines {name}"
+                    for name in _names_defined(node)
+                    if name in _HOOKS or name == "__class__"
                 )
+                if "__setstate__" not in _names_defined(node) and _gives_old_a_state(node):
+                    yield f"a copy of a {node.name} may set the fields of an object that exists"
             case ast.Assign(targets=targets, value=ast.Call(func=func)):
                 yield from self._descriptor_fields(node, targets, func)
             case ast.AnnAssign(target=target, value=ast.Call(func=func)):
@@ -219,6 +376,30 @@ class _Finder:
                 in_class = isinstance(self.parents[stmt], ast.ClassDef) and isinstance(target, ast.Name)
                 if (in_class or isinstance(target, ast.Attribute)) and _last_name(target) in self.fields:
                     yield f"{_last_name(target)} is a descriptor, not a field"
+
+    def _is_passed_on(self, node: ast.AST) -> bool:
+        """Does a name stand for a module, and for something else than what it takes a part of?"""
+        assert isinstance(node, ast.Name)
+        parent = self.parents[node]
+        return node.id in self.modules and not (isinstance(parent, ast.Attribute) and parent.value is node)
+
+    def _runs_text(self, call: ast.Call) -> str:
+        """How a call runs a text that is not compiled, if it does."""
+        match call.func:
+            case ast.Name(id=name):
+                module, function = self.imported.get(name, ("", ""))
+            case ast.Attribute(value=ast.Name(id=local), attr=function):
+                module = self.modules.get(local, "")
+            case _:
+                return ""
+        if module == "timeit":
+            texts = [a for a in call.args if isinstance(a, ast.Constant | ast.JoinedStr)]
+            text = any(isinstance(a, ast.JoinedStr) or isinstance(a.value, str) for a in texts)
+            if not text and not any(k.arg in ("globals", "stmt", "setup") for k in call.keywords):
+                return ""
+        elif module not in _RUNS_TEXT or function not in (_RUNS_TEXT[module] or (function,)):
+            return ""
+        return f"{module}.{function} runs code that is not compiled"
 
     def _is_called(self, node: ast.AST) -> bool:
         parent = self.parents[node]
@@ -283,6 +464,8 @@ def _reasons_of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
             yield f"{module}.{alias.name} gives the dict of an object away"
         if (module, alias.name) == ("weakref", "proxy"):
             yield "a proxy hides the object that is changed"
+        if alias.name == "*" and module in ("gc", "inspect", "weakref"):
+            yield f"all of the module {module} is imported"
         if module == "unittest.mock" or (module, alias.name) == ("unittest", "mock"):
             yield "mock sets fields unseen"
         if node.module == "builtins" and alias.asname not in (None, alias.name):  # type: ignore[union-attr]  # the same
@@ -290,6 +473,65 @@ def _reasons_of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     for alias in node.names if isinstance(node, ast.Import) else ():
         if alias.name in ("builtins", "gc", "inspect", "weakref") and alias.asname not in (None, alias.name):
             yield f"the module {alias.name} gets another name"
+
+
+def _imported_names(tree: ast.Module) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    """What names of a module stand for: parts of other modules, and modules."""
+    imported: dict[str, tuple[str, str]] = {}
+    modules: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases):
+                modules |= {a.asname or a.name: a.name for a in aliases}
+            case ast.ImportFrom(module=str(module), names=aliases):
+                imported |= {a.asname or a.name: (module, a.name) for a in aliases}
+    return imported, modules
+
+
+def _slots(classes: Iterable[ast.ClassDef]) -> dict[str, set[str]]:
+    """The slots of the classes that have some, by the text of theirs and of their bases."""
+    found: dict[str, set[str]] = {}
+    for node in classes:
+        own = {n for base in node.bases for n in found.get(_last_name(base) or "", ())}
+        slotted = any(
+            keyword.arg == "slots"
+            for decorator in node.decorator_list
+            if isinstance(decorator, ast.Call)
+            for keyword in decorator.keywords
+        )
+        for stmt in node.body:
+            match stmt:
+                case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):
+                    own |= {str(n.value) for n in ast.walk(value) if isinstance(n, ast.Constant)}
+                case ast.AnnAssign(target=ast.Name(id=name)) if slotted:
+                    own.add(name)
+        if own:
+            found[node.name] = own
+    return found
+
+
+def _gives_old_a_state(node: ast.ClassDef) -> bool:
+    """Does a class reduce its objects to something that a function gives, and a state for it?"""
+    for method in node.body:
+        if isinstance(method, ast.FunctionDef) and method.name in ("__reduce__", "__reduce_ex__"):
+            for inner in ast.walk(method):
+                match inner:
+                    case ast.Return(value=ast.Tuple(elts=[maker, _, state, *_])):
+                        none = isinstance(state, ast.Constant) and state.value is None
+                        if not none and not _names_own_class(maker, node.name):
+                            return True
+    return False
+
+
+def _names_own_class(node: ast.expr, cls: str) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name == cls
+        case ast.Attribute(attr=attr):
+            return attr in ("__class__", "__newobj__")
+        case ast.Call(func=ast.Name(id="type")):
+            return True
+    return False
 
 
 def _names_defined(node: ast.ClassDef) -> list[str]:

@@ -15,7 +15,7 @@ run at any time. Where there are any, generated code notes that an update is und
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from incoq.frontend.program import Program
 
@@ -29,6 +29,7 @@ _OPERATORS = frozenset((
     "__invert__", "__round__", "__str__", "__repr__", "__format__", "__bytes__", "__int__", "__float__",
     "__complex__", "__index__", "__del__", "__getattr__", "__getattribute__", "__instancecheck__",
 ))  # fmt: skip
+OF_KEYS = frozenset({"__hash__", "__eq__"})
 _HARMLESS = frozenset((
     "abs", "all", "any", "bool", "float", "format", "frozenset", "getattr", "hasattr", "hash",
     "id", "int", "isinstance", "len", "max", "min", "repr", "round", "sorted", "str", "sum",
@@ -40,23 +41,37 @@ _MODULES = frozenset({"threading", "_thread", "concurrent", "multiprocessing", "
 
 def may_reenter(program: Program) -> bool:
     """Does the program define operators that do more than read, finalizers, handlers or threads?"""
+    for module in program.modules:
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Import(names=aliases):
+                    if any(alias.name.partition(".")[0] in _MODULES for alias in aliases):
+                        return True
+                case ast.ImportFrom(module=str(name), level=0):
+                    if name.partition(".")[0] in _MODULES:
+                        return True
+    return bool(acting_operators(program))
+
+
+def acting_operators(program: Program) -> frozenset[str]:
+    """The operators by which code of the program may update or ask.
+
+    >>> from incoq.frontend.program import Program, parse_module
+    >>> text = "class K:\\n    def __hash__(self): return ask(self)\\n    def __eq__(self, o): return True"
+    >>> sorted(acting_operators(Program([parse_module(text, "k.py")])))
+    ['__hash__']
+    """
     nodes = [node for module in program.modules for node in ast.walk(module.tree)]
     computed = _acting_attributes(nodes)
+    found: set[str] = set()
     for node in nodes:
         match node:
-            case ast.Import(names=aliases):
-                if any(alias.name.partition(".")[0] in _MODULES for alias in aliases):
-                    return True
-            case ast.ImportFrom(module=str(name), level=0):
-                if name.partition(".")[0] in _MODULES:
-                    return True
             case ast.ClassDef(body=body):
-                if any(_acts(statement, computed) for statement in body):
-                    return True
+                found.update(name for statement in body for name in _acting(statement, computed))
             case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Constant(value=str(name)):
                 if name in _OPERATORS:  # K.__eq__ = f, setattr(K, "__eq__", f)
-                    return True
-    return False
+                    found.add(name)
+    return frozenset(found)
 
 
 def _acting_attributes(nodes: Iterable[ast.AST]) -> frozenset[str]:
@@ -70,17 +85,18 @@ def _acting_attributes(nodes: Iterable[ast.AST]) -> frozenset[str]:
         found = more
 
 
-def _acts(statement: ast.stmt, computed: frozenset[str]) -> bool:
+def _acting(statement: ast.stmt, computed: frozenset[str]) -> Iterator[str]:
+    """The operators that a statement of a class defines, and that do more than read."""
     match statement:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name in _OPERATORS:
             marked = all(_last_name(d) in _MARKS for d in statement.decorator_list)
-            return name == "__del__" or not marked or _is_acting(statement, computed)
-        case ast.Assign(targets=targets, value=value):
-            named = any(isinstance(t, ast.Name) and t.id in _OPERATORS for t in targets)
-            return named and not _is_known(value)
+            if name == "__del__" or not marked or _is_acting(statement, computed):
+                yield name
+        case ast.Assign(targets=targets, value=value) if not _is_known(value):
+            yield from (t.id for t in targets if isinstance(t, ast.Name) and t.id in _OPERATORS)
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            return name in _OPERATORS and not _is_known(value)
-    return False
+            if name in _OPERATORS and not _is_known(value):
+                yield name
 
 
 def _is_known(value: ast.expr) -> bool:

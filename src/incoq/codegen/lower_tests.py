@@ -10,6 +10,7 @@ After:     equal(a_x, b_y)      plain(x_n) < plain(y_n)
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -65,6 +66,11 @@ def _is_list_of_text(node: ast.expr) -> bool:
         case ast.Subscript(value=value, slice=ast.Slice()):
             return _is_list_of_text(value)
     return False
+
+
+def _is_builtin(node: ast.expr) -> bool:
+    """Does an expression name builtins only?"""
+    return all(hasattr(builtins, n.id) for n in ast.walk(node) if isinstance(n, ast.Name))
 
 
 class _Lower(ast.NodeTransformer):
@@ -212,6 +218,8 @@ class _Lower(ast.NodeTransformer):
             case ast.Name(id="hasattr" | "getattr") if isinstance(node.args[1], ast.Constant):
                 owner = self.support.storing(args[0], str(node.args[1].value))
                 return ast.Call(node.func, [owner, *args[1:]], keywords)
+            case ast.Name(id="isinstance") if not _is_builtin(args[1]):  # a class may compute what is one
+                return ast.Call(node.func, [args[0], self._plain(args[1])], keywords)
             case ast.Name(id="hasattr" | "getattr" | "isinstance" | "type" | "callable"):
                 return ast.Call(node.func, args, keywords)
             case ast.Attribute(value=receiver, attr=attr):

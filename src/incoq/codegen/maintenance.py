@@ -62,6 +62,7 @@ class Maintenance:
     batch: str | None = None  # what holds the updates that wait, in a program with batches
     passes: bool = False  # fields are set past what classes do: `object.__setattr__`
     reenters: bool = False  # code of the program may run in the midst of maintenance, see find_reentry.py
+    keys_act: bool = False  # so it may where Python looks for a key
     switches: bool = False  # sets have another class while they are maintained, see switch_classes.py
     guards: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> tags that decide about it
     entries: dict[str, Entry] = field(default_factory=dict)  # field -> look-ups that decide about its values

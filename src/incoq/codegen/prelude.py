@@ -369,7 +369,7 @@ class Dict(dict[Any, Any]):
     def pop(self, key: Any, *default: Any) -> Any:
         if len(default) > 1:
             raise TypeError(f"pop expected at most 2 arguments, got {1 + len(default)}")
-        if key not in self:
+        if not self or key not in self:  # an empty dict asks for no hash
             if default:
                 return default[0]
             raise KeyError(key)
@@ -436,7 +436,7 @@ class Dict(dict[Any, Any]):
 
 Dict.__name__ = "dict"  # what messages call it
 
-list_extend, list_insert, list_pop = list.extend, list.insert, list.pop
+list_extend, list_insert, list_pop, list_sort = list.extend, list.insert, list.pop, list.sort
 list_replace, list_delete = list.__setitem__, list.__delitem__
 
 
@@ -510,6 +510,15 @@ class List(list[Any]):
         self._counts_ = None
         recover()
 
+    def _unseen_(self, change: Any, /, *given: Any) -> Any:
+        """Change it as Python does, by code of the program too (`extend` of a generator). If that has asked a
+        query for the list, what is kept is of a content in between."""
+        try:
+            return change(self, *given)
+        finally:
+            if self._known_ and self._seen_():
+                self._lose_(list(self))
+
     def append(self, x: Any, /) -> None:
         self._put_(len(self), x)
 
@@ -518,16 +527,28 @@ class List(list[Any]):
         self._put_(at, x)
 
     def extend(self, other: Iterable[Any], /) -> None:
+        whole = other is self or other.__class__ in (list, tuple, List)
         if self._seen_():
-            them = iter(other)
-            for x in them if them is other else list(them):  # what is produced before an exception stays
+            for x in list(other) if whole else other:  # what is produced before an exception stays
                 self._put_(len(self), x)
-        else:
+        elif whole:
             list_extend(self, other)
+        else:
+            self._unseen_(list_extend, other)
+
+    def sort(self, /, **how: Any) -> None:
+        counts = self._counts_
+        try:
+            list_sort(self, **how)
+        except BaseException:
+            if self._known_:  # meanwhile it held nothing, and what was put into it is gone
+                self._lose_(list(self))
+            raise
+        self._end_(counts)
 
     def pop(self, at: Any = -1, /) -> Any:
         if not self._seen_():
-            return list_pop(self, at)
+            return list_pop(self, at) if at.__class__ is int else self._unseen_(list_pop, at)
         try:
             place: Any = range(len(self))[at]
         except (IndexError, TypeError):
@@ -550,7 +571,10 @@ class List(list[Any]):
 
     def __setitem__(self, at: Any, x: Any, /) -> None:
         if not self._seen_():
-            list_replace(self, at, x)
+            if at.__class__ is int:
+                list_replace(self, at, x)
+            else:
+                self._unseen_(list_replace, at, x)
         elif isinstance(at, slice):
             new = list(self)
             new[at] = x
@@ -578,7 +602,10 @@ class List(list[Any]):
 
     def __delitem__(self, at: Any, /) -> None:
         if not self._seen_():
-            list_delete(self, at)
+            if at.__class__ is int:
+                list_delete(self, at)
+            else:
+                self._unseen_(list_delete, at)
         elif isinstance(at, slice):
             new = list(self)
             del new[at]
@@ -682,7 +709,9 @@ THROUGH: dict[Any, Any] = {}
 
 def through(function: Any) -> Any:
     """A function of heapq, which changes a list unseen, for lists that queries see."""
-    if not function.__name__.startswith(("heappush", "heappop", "heapify", "heapreplace")):
+    if getattr(function, "__module__", "") not in ("_heapq", "heapq"):
+        return function
+    if not function.__name__.lstrip("_").startswith("heap"):
         return function
     if function not in THROUGH:
 
@@ -1211,6 +1240,8 @@ OPERATORS = [
     "__iter__",
     "__round__",
     "__bytes__",
+    "__instancecheck__",
+    "__subclasscheck__",
 ]
 PLAIN = {int, float, str, bytes, bool, complex, type(None), range, type(int | str)}
 
@@ -1227,7 +1258,9 @@ def plain(v: Any) -> Any:
     if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
         return unmoved(v)
     if not issubclass(cls, (set, list, dict)) and not any(
-        base not in (object, type) and any(operator in base.__dict__ for operator in OPERATORS)
+        base not in (object, type)
+        and base.__module__ != "abc"
+        and any(operator in base.__dict__ for operator in OPERATORS)
         for base in cls.__mro__
     ):
         PLAIN.add(cls)  # nothing to look into: Python's own error, or its own text, is the answer
@@ -1525,13 +1558,27 @@ def changed(old: Any, new: Any) -> bool:
 
 
 UNSEEN = {"__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"}
+UNSEEN |= {"__set__", "__delete__", "__setstate__", "setattr", "delattr", "exec", "eval", "compile"}
+UNSEEN |= {"__globals__", "f_globals", "__init__"}
 
 
 def named(attribute: Any) -> Any:
     """A computed name of an attribute, unless what it names changes fields unseen."""
-    if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
+    if isinstance(attribute, str) and not UNSEEN.isdisjoint(str.split(attribute, ".")):
         message = f"`{attribute}`, reached by a computed name, changes fields unseen"
         raise IncoqRuntimeError("IQ220", message, "assign the field, or use `setattr`")
+    return attribute
+
+
+REPLACED = {"__dict__", "__class__", "__bases__", "__eq__", "__hash__"}
+REPLACED |= {"__setattr__", "__delattr__", "__getattr__", "__getattribute__"}
+
+
+def unreplaced(attribute: Any) -> Any:
+    """The name of an attribute that is set and is no field, unless that changes fields unseen."""
+    if isinstance(attribute, str) and str.__str__(attribute) in REPLACED:
+        message = f"`{attribute}`, set by a computed name, changes fields unseen"
+        raise IncoqRuntimeError("IQ220", message, "assign the fields")
     return attribute
 
 

@@ -401,9 +401,12 @@ class EventRenderer(DemandRenderer):
             ),
         ]
         change = quote("if K in M:\n    REPLACE\nelse:\n    FRESH", REPLACE=replace, FRESH=fresh, **holes)
+        begin = [  # a key that asks does so before it is told whether anybody asks
+            *self.settling_batch(), *quote("K in M" if self.keys_act else "", **holes)
+        ]  # fmt: skip
         return {
-            "__setitem__": [*self.settling_batch(), *self._guarded(guard, change, store, False)],
-            "__delitem__": [*self.settling_batch(), *self._guarded(guard, gone, delete, False)],
+            "__setitem__": [*begin, *self._guarded(guard, change, store, False)],
+            "__delitem__": [*begin, *self._guarded(guard, gone, delete, False)],
         }
 
     # -- lists ------------------------------------------------------------------------------------

@@ -24,7 +24,11 @@ _READERS = frozenset(
     ("len", "sorted", "min", "max", "sum", "any", "all", "frozenset", "tuple", "list", "set", "dict")
 )
 _SHOWERS = frozenset(("print", "str", "repr", "enumerate", "zip", "reversed"))
-_HEAP_FUNCTIONS = frozenset(("heappush", "heappop", "heapify", "heapreplace", "heappushpop"))
+HEAP_FUNCTIONS = frozenset(
+    f"{hidden}{function}{order}"
+    for function in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop")
+    for hidden, order in (("", ""), ("", "_max"), ("_", "_max"))
+)
 _LIST_MAKERS = {  # functions of modules that give a list that nobody else has
     "heapq": frozenset({"nsmallest", "nlargest"}),
     "random": frozenset({"sample", "choices"}),
@@ -143,7 +147,7 @@ def choose_replacements(
     >>> list(choose_replacements(tree, names, Scopes(tree)).values())
     [Wrap(function='Set')]
     """
-    heap_functions = _imported(tree, "heapq", _HEAP_FUNCTIONS)
+    heap_functions = _imported(tree, "heapq", HEAP_FUNCTIONS) | _imported(tree, "_heapq", HEAP_FUNCTIONS)
     readers = _imported(tree, "incoq", ("Set",))
     makers = {name for module in _LIST_MAKERS for name in _imported(tree, module, _LIST_MAKERS[module])}
     chooser = _Chooser(names, names.classes, names.fields, scopes, heap_functions, readers, makers)
@@ -220,10 +224,13 @@ class _Chooser:
 
     def _changes_unseen(self, node: ast.AST) -> bool:
         match node:
-            case ast.Attribute(value=ast.Name(id="heapq"), attr=attr, ctx=ast.Load()):
-                return attr in _HEAP_FUNCTIONS
-            case ast.Call(func=func, args=[ast.Name(id="heapq"), *_]):
-                return self.scopes.is_builtin(func, ("getattr",))
+            case ast.Attribute(attr=attr, ctx=ast.Load()):  # of heapq, whatever it is called here
+                return attr in HEAP_FUNCTIONS
+            case ast.Call(func=func, args=[module, attribute, *_]) if self.scopes.is_builtin(
+                func, ("getattr",)
+            ):
+                named = isinstance(attribute, ast.Constant) and attribute.value in HEAP_FUNCTIONS
+                return named or (isinstance(module, ast.Name) and module.id == "heapq")
             case ast.Name(id=identifier, ctx=ast.Load()):
                 return identifier in self.heap_functions
         return False
@@ -445,13 +452,12 @@ def _computed_names(func: ast.expr, args: list[ast.expr]) -> list[ast.expr]:
 
 def _imported(tree: ast.Module, module: str, wanted: Collection[str]) -> frozenset[str]:
     """The names under which a module imports some names of another."""
-    return frozenset(
-        alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == module
-        for alias in node.names
-        if alias.name in wanted
-    )
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == module:
+            found.update(a.asname or a.name for a in node.names if a.name in wanted)
+            found.update(wanted if node.names[0].name == "*" else ())
+    return frozenset(found)
 
 
 def _kind_of_display(node: ast.AST) -> str:

@@ -12,7 +12,8 @@ Cost:      O(1) more for each set that enters or leaves demand; nothing for an u
 A method that was taken from a set before it was tagged would change it unseen, and so would one of the class
 itself, which is Python's own. So the classes are switched only in a program whose text takes no such method
 without calling it, asks for no `type`, derives no class from a set and has the classes of sets nowhere but
-where they are called, annotate, make defaults or are asked about.
+where they are called, annotate, make defaults or are asked about. Nor may a key that Python looks for ask a
+query (`find_reentry.acting_operators`): the set would be tagged in the midst of Python's own `add`.
 """
 
 from __future__ import annotations

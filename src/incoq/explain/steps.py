@@ -69,7 +69,7 @@ def _steps(compiled: Compiled) -> Iterator[PassStep]:
         found = sorted(
             (getattr(node, "lineno", 0), name)
             for node, name in elide_copies(
-                module, own, compiled.support.ask, compiled.support.at_once
+                module, own, compiled.support.ask, compiled.support.at_once, compiled.support.acting
             ).items()
         )
         lines = module.source.splitlines()

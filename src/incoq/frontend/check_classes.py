@@ -163,6 +163,8 @@ def class_faults(program: Program, plan: Plan, unmarked: bool = False) -> Iterat
             yield frozenset({field}), error
     for module in program.modules:
         yield from _check_class_assignments(module, fields)
+        if fields and not unmarked:
+            yield from _check_made_classes(module, fields, _metaclasses(program))
         if indexed:
             yield from _check_copies(module, indexed)
 
@@ -372,7 +374,13 @@ def _check_class_assignments(module: Module, fields: set[str]) -> Iterator[Fault
                     if isinstance(key, ast.Constant) and key.value in fields:
                         message = f"queries read the field `{key.value}`, which `type` makes part of a class"
                         yield frozenset({str(key.value)}), module.error("IQ206", message, node)
-            case ast.Attribute(attr="__eq__" | "__hash__", ctx=ast.Store()) if fields:
+            case (
+                ast.Attribute(attr="__eq__" | "__hash__", ctx=ast.Store() | ast.Del())
+                | ast.Call(
+                    func=ast.Name(id="setattr" | "delattr"),
+                    args=[_, ast.Constant(value="__eq__" | "__hash__"), *_],
+                )
+            ) if fields:
                 message = f"`{ast.unparse(node)}` changes which objects are equal"
                 yield frozenset(fields), module.error("IQ205", message, node, _BY_IDENTITY)
             case ast.Call(
@@ -380,6 +388,42 @@ def _check_class_assignments(module: Module, fields: set[str]) -> Iterator[Fault
             ) if attr in fields and _is_class(receiver, classes):
                 message = f"`{ast.unparse(node)}` assigns on a class"
                 yield frozenset({attr}), module.error("IQ222", message, node)
+
+
+def _metaclasses(program: Program) -> set[str]:
+    """The names of classes that make classes."""
+    found = {"type", "ABCMeta", "EnumMeta", "EnumType"}
+    bases = [(node.name, {last_name(base) for base in node.bases}) for _, node in program.classes()]
+    while more := {name for name, above in bases if above & found} - found:
+        found |= more
+    return found
+
+
+def _check_made_classes(module: Module, fields: set[str], metaclasses: set[str]) -> Iterator[Fault]:
+    """A class that a call makes may compute a field, where the text does not show its names."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Call(func=func, args=[_, _, names, *_]) if last_name(func) in metaclasses:
+                shown = _shows_names(names, set() if last_name(func) == "type" else fields)
+            case ast.Call(func=func, args=args, keywords=keywords) if last_name(func) == "new_class":
+                shown = len(args) < 4 and all(k.arg != "exec_body" for k in keywords)
+            case ast.Call(func=func, keywords=keywords) if last_name(func) == "make_dataclass":
+                shown = all(k.arg != "namespace" for k in keywords)
+            case _:
+                continue
+        if not shown:
+            message = "queries read fields, which a class may compute whose names the text does not show"
+            yield frozenset(fields), module.error("IQ206", message, node, "write it as a `class` statement")
+
+
+def _shows_names(names: ast.expr | None, fields: set[str]) -> bool:
+    """Is a dict written out, and none of its keys one of the fields?"""
+    return isinstance(names, ast.Dict) and all(
+        _shows_names(value, fields)
+        if key is None  # **more
+        else isinstance(key, ast.Constant) and key.value not in fields
+        for key, value in zip(names.keys, names.values, strict=True)
+    )
 
 
 def _check_copies(module: Module, indexed: set[str]) -> Iterator[Fault]:

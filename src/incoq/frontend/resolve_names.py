@@ -28,8 +28,14 @@ def resolve_names(program: Program) -> None:
 
 
 def _note_assignment(module: Module, node: ast.AST) -> None:
-    """A function of a module to which something else is assigned, as tests do, is not bound once."""
+    """A function of a module to which something else is assigned, as tests do, is not bound once; neither is
+    one that gets another body."""
+    home: Module | None
     match node:
+        case ast.Attribute(ast.Name(id=identifier), "__code__" | "__defaults__", ast.Store() | ast.Del()):
+            home = module
+        case ast.Attribute(ast.Name(id=identifier), "__kwdefaults__"):
+            home = module
         case ast.Attribute(ast.Name(id=imported), identifier, ast.Store() | ast.Del()):
             home = module.imports.get(imported)
         case ast.Call(ast.Name(id="setattr"), [ast.Name(id=imported), ast.Constant(str(identifier)), *_]):
@@ -116,7 +122,7 @@ def _may_rebind(node: ast.AST) -> bool:
     match node:
         case ast.Name(id="globals" | "locals" | "exec" | "eval" | "__import__"):
             return True
-        case ast.Attribute(attr="modules" | "__globals__") | ast.alias(name="*"):
+        case ast.Attribute(attr="modules" | "__globals__" | "f_globals") | ast.alias(name="*"):
             return True
         case ast.Import(names=names):
             return any(alias.name.split(".")[0] in ("importlib", "builtins") for alias in names)
