@@ -363,7 +363,19 @@ def test_run_gives_the_program_its_own_main_module_and_folder(tmp_path: Path) ->
         "import sys, helper\nprint(__name__, helper.VALUE, sys.modules['__main__'].__file__, sys.argv)\n"
     )
     ran = in_process("run", "program.py", "a", cwd=tmp_path)
-    assert ran.stdout == "__main__ 3 program.py ['program.py', 'a']\n"
+    assert ran.stdout == f"__main__ 3 {path} ['program.py', 'a']\n"
+
+
+def test_a_program_may_go_to_another_directory(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("VALUE = 3\n")
+    asked = (
+        "for i in range(5): s.add(i)\n@query\ndef odd(s): return {x for x in s if x % 2}\nprint(len(odd(s)))"
+    )
+    text = f"from incoq import Set, query\nimport os\nos.chdir('/')\nimport helper\ns = Set()\n{asked}\n"
+    (tmp_path / "program.py").write_text(text)
+    ran = in_process("profile", "program.py", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, "2\n")
+    assert "program.py:6 Set.add" in ran.stderr
 
 
 def test_a_module_beside_the_file_that_is_not_compiled_is_pointed_out(tmp_path: Path, program: Path) -> None:

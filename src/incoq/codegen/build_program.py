@@ -287,23 +287,27 @@ def provided_names(module: Module, support: SupportCode) -> set[str]:
     return {support.names[n] for n in meant if n and n in support.names}
 
 
-def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> int:
-    """Where the first statement after docstring and `__future__` imports begins, in the new text."""
-    last: ast.stmt | None = None
-    after: ast.stmt | None = None
-    for number, statement in enumerate(module.tree.body):
+def header(tree: ast.Module) -> list[ast.stmt]:
+    """What has to stand first in a module: its docstring and `__future__` imports."""
+    found: list[ast.stmt] = []
+    for statement in tree.body:
         docstring = (
-            number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            not found and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
             and isinstance(statement.value.value, str)
         )  # fmt: skip
-        if docstring or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
-            last = statement
-        else:
-            after = statement
+        if not (docstring or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")):
             break
-    if last is None:
+        found.append(statement)
+    return found
+
+
+def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> int:
+    """Where the first statement after docstring and `__future__` imports begins, in the new text."""
+    first = header(module.tree)
+    if not first:
         return _after_shebang(module.source)
-    offset = source.line_end(source.end(last))
+    offset = source.line_end(source.end(first[-1]))
+    after = module.tree.body[len(first)] if len(first) < len(module.tree.body) else None
     if after is not None and source.start(after) < offset:  # behind a semicolon
         offset = source.start(after)
     elif offset < len(module.source):
