@@ -114,6 +114,16 @@ def test_compile_turns_a_cookie_that_cannot_hold_the_output_into_utf_8(tmp_path:
     assert isolated(out).stdout == OUTPUT.format("[]")
 
 
+@pytest.mark.parametrize("rest", ["\x0c", "\x1c", "\x85", "\u2028"])
+def test_a_line_ends_where_python_ends_it(rest: str, tmp_path: Path) -> None:
+    path, out = tmp_path / "program.py", tmp_path / "out.py"
+    first = f"#!/usr/bin/env python {rest} (\n# coding: utf-8 {rest} (\n"
+    path.write_text(PROGRAM.replace('"""Fans."""\n', first))
+    assert invoke("compile", path, "-o", out).exit_code == 0
+    assert out.read_text().startswith(first)
+    assert isolated(out).stdout == OUTPUT.format("[]")
+
+
 # -- refusals ----------------------------------------------------------------------------------------------
 
 QUERY = "from incoq import Set, query\n@query\ndef q(s):\n    return {%s}\n"
