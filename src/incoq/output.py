@@ -26,7 +26,7 @@ _COOKIE = re.compile(r"^([ \t\f]*#.*?coding[:=][ \t]*)([-\w.]+)")
 def target_of(program: Path, output: Path) -> Path:
     """Where a program goes: a file to OUT, a package to OUT/package, a directory of modules to OUT itself."""
     if not program.is_dir():
-        return output / program.name if output.is_dir() else output
+        return output / program.name if os.path.isdir(output) else output
     if not (program / "__init__.py").exists():
         return output
     name = called(program)
@@ -48,6 +48,9 @@ def check_page(program: Path, page: Path | None) -> None:
     if page is None:
         return
     modules = [program] if not program.is_dir() else [p for p in files_of(program) if p.suffix == ".py"]
+    if os.path.isdir(page):
+        message = f"cannot write {page}: {os.strerror(errno.EISDIR)}"
+        raise CompileError("IQ105", message, Position(str(page), 1, 1))
     for module in modules:
         if real(module) == real(page) or _is_same_file(module, page):
             raise CompileError("IQ102", f"{page} is the program's own {module}", Position(str(program), 1, 1))

@@ -226,6 +226,26 @@ def test_output_that_cannot_be_written_leaves_nothing_behind(program: Path) -> N
     assert sorted(p.name for p in program.parent.iterdir()) == ["file", "program.py"]
 
 
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize("args", [["compile", "-o"], ["explain", "--html"], ["profile", "--json"]])
+def test_a_name_that_is_too_long_for_a_file_is_reported(args: list[str], program: Path) -> None:
+    result = invoke(*args, LONG, program)
+    assert result.exit_code == 1
+    assert result.stderr.endswith(
+        "File name too long\n  help: check the place given with -o and its permissions\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["explain --html", "profile --html", "profile --json"])
+def test_a_page_where_a_directory_is_refused_before_the_program_runs(option: str, program: Path) -> None:
+    result = invoke(*option.split(), program.parent, program)
+    assert result.exit_code == 1
+    assert f"error[IQ105]: cannot write {program.parent}: Is a directory" in result.stderr
+    assert result.stdout == ""
+
+
 @pytest.mark.parametrize("option", ["explain --html", "profile --html", "profile --json"])
 @pytest.mark.parametrize("route", ["same", "symlink", "module"])
 def test_a_page_onto_the_program_is_refused_before_it_runs(option: str, route: str, program: Path) -> None:
@@ -322,7 +342,19 @@ def test_a_package_is_written_whole_or_not_at_all(was_there: bool, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "args", [["compile"], ["compile", "p.py"], ["run", "--mode", "fast", "p.py"], ["nothing"], ["explain"]]
+    "args",
+    [
+        ["compile"],
+        ["compile", "p.py"],
+        ["compile", "p.py", "-o", ""],
+        ["compile", "", "-o", "out"],
+        ["run", ""],
+        ["run", "--mode", "fast", "p.py"],
+        ["run", "--entry", "other", __file__],
+        ["profile", "--html", "page", "--json", "page", __file__],
+        ["nothing"],
+        ["explain"],
+    ],
 )
 def test_wrong_usage_ends_with_status_2(args: list[str]) -> None:
     assert invoke(*args).exit_code == 2
