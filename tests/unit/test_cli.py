@@ -226,6 +226,32 @@ def test_output_that_cannot_be_written_leaves_nothing_behind(program: Path) -> N
     assert sorted(p.name for p in program.parent.iterdir()) == ["file", "program.py"]
 
 
+@pytest.mark.parametrize(
+    ("line", "caret"),
+    [
+        ("\treturn {%s for x in s}", "\t        ^"),
+        ("    return {(x, '变量', %s) for x in s}", " " * 24 + "^"),
+        ("    return {(x, 'e\u0301', %s) for x in s}", " " * 21 + "^"),
+    ],
+)
+def test_the_caret_of_a_message_stands_below_the_fault(line: str, caret: str, tmp_path: Path) -> None:
+    path, shown = tmp_path / "program.py", line % "x.f()"
+    path.write_text(f"from incoq import query\n@query\ndef q(s):\n{shown}\n")
+    _, text, below, _ = invoke("explain", path).stderr.splitlines()
+    assert (text, below) == ("    " + shown, "    " + caret)
+
+
+def test_of_a_long_line_what_stands_around_the_fault_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    names = ", ".join(f"x.f{n}" for n in range(1000))
+    path.write_text(
+        f"from incoq import query\n@query\ndef q(s): return {{({names}, x.g(), {names}) for x in s}}\n"
+    )
+    _, text, below, _ = invoke("explain", path).stderr.splitlines()
+    assert (text[:5], text[-1], len(text)) == ("    …", "…", 4 + 162)
+    assert text[below.index("^") :].startswith("x.g(), x.f0, ")
+
+
 LONG = "x" * 300
 
 

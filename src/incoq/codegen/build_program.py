@@ -275,6 +275,8 @@ def _meant(module: Module, original: str, node: ast.AST) -> str:
     """The part of the support code that a name of incoq becomes, if it becomes one."""
     if original not in _PROVIDED:
         way = f"a compiled program imports {', '.join(_PROVIDED)} from incoq, nothing else"
+        if original.lower() == "query":
+            way = f"a query is marked `@incoq.query`; {way}"
         raise module.error("IQ209", f"`{original}` of incoq in a compiled program", node, way)
     return _PROVIDED[original]
 
