@@ -42,10 +42,17 @@ _GIVES_DICTS = {
     "gc": ("get_referents", "get_referrers", "get_objects"),
     "inspect": ("getmembers", "getmembers_static"),
 }
+# What executes a text, or a file, and how many arguments of it are texts; a function may stand for them.
+_RUNS_TEXT = {
+    "timeit.timeit": 2, "timeit.repeat": 2, "timeit.Timer": 2, "cProfile.run": 1, "cProfile.runctx": 1,
+    "profile.run": 1, "profile.runctx": 1, "pdb.run": 1, "pdb.runeval": 1, "runpy.run_path": 0,
+    "code.InteractiveInterpreter": 0, "code.InteractiveConsole": 0, "code.interact": 0,
+}  # fmt: skip
 _CONTAINERS = frozenset(["set", "dict", "list", "Set"])
 _ANCESTORS = frozenset(["__mro__", "__bases__", "__base__", "mro"])
 _OF_ONE = frozenset(["add", "discard", "remove", "append", "extend", "__delitem__"])  # take one argument
 _METHODS = frozenset(name for cls in (set, dict, list) for name in dir(cls)) - frozenset(dir(object))
+_CHANGING = frozenset(["setattr", "delattr", "vars", "exec", "eval"])
 _BY_NAME = frozenset(["getattr", "attrgetter", "methodcaller", "__getattribute__"])
 
 Bypass = tuple[ast.AST, str]
@@ -151,6 +158,7 @@ class _Finder:
             for node in ast.walk(tree)
             if isinstance(node, ast.ClassDef) and _DESCRIPTOR_METHODS & set(_names_defined(node))
         }
+        self.imported = _imported(tree)
 
     def reasons(self, node: ast.AST) -> Iterator[str]:
         """Why a node may hide updates, if it may."""
@@ -189,6 +197,8 @@ class _Finder:
                 yield f"{attr} gives the dict of an object away"
             case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in _STATES and not self._is_called(node):
                 yield f"{attr} is passed on as a value"
+            case ast.Call(func=func) if self._runs_text(node, self._path(func)):
+                yield f"{self._path(func)} runs code that is not compiled"
             case ast.Attribute(value=ast.Name(id="weakref"), attr="proxy"):
                 yield "a proxy hides the object that is changed"
             case ast.Attribute(value=receiver, attr="setattr" | "delattr") if not (
@@ -212,6 +222,21 @@ class _Finder:
                 yield from self._descriptor_fields(node, targets, func)
             case ast.AnnAssign(target=target, value=ast.Call(func=func)):
                 yield from self._descriptor_fields(node, [target], func)
+
+    def _path(self, func: ast.expr) -> str:
+        """What a function of an imported module is called there: `timeit.timeit`."""
+        match func:
+            case ast.Attribute(value=ast.Name(id=module), attr=attr):
+                return f"{self.imported.get(module)}.{attr}"
+        return self.imported.get(func.id, "") if isinstance(func, ast.Name) else ""
+
+    def _runs_text(self, call: ast.Call, path: str) -> bool:
+        """Does a call execute a text that may change a field?"""
+        if path not in _RUNS_TEXT:
+            return False
+        named = [k.value for k in call.keywords if k.arg in ("stmt", "setup", "statement")]
+        texts = [*call.args[: _RUNS_TEXT[path]], *named]
+        return not _RUNS_TEXT[path] or any(map(_may_change, texts))
 
     def _descriptor_fields(self, stmt: ast.stmt, targets: list[ast.expr], func: ast.expr) -> Iterator[str]:
         if _last_name(func) in self.descriptors:
@@ -269,6 +294,33 @@ class _Finder:
             case ast.Call(func=func):
                 return self.scopes.is_builtin(func, _READING_FUNCTIONS)
         return False
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """The names that stand for modules, or for what they hold, with what these are called."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases):
+                found |= {alias.asname or alias.name: alias.name for alias in aliases}
+            case ast.ImportFrom(module=str(module), names=aliases, level=0):
+                found |= {alias.asname or alias.name: f"{module}.{alias.name}" for alias in aliases}
+    return found
+
+
+def _may_change(text: ast.expr) -> bool:
+    """May a text that is executed change a field? What is no text is a function of the program."""
+    match text:
+        case ast.Constant(value=str(code)):
+            try:
+                inner = [*ast.walk(ast.parse(code))]
+            except (SyntaxError, ValueError):
+                return False
+            changing = any(isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load) for n in inner)
+            return changing or any(isinstance(n, ast.Name) and n.id in _CHANGING for n in inner)
+        case ast.JoinedStr() | ast.BinOp():
+            return True
+    return False
 
 
 def _reasons_of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
