@@ -20,6 +20,8 @@ HIDDEN = {  # of the field n
     "import pdb\npdb.run('setattr(o, name, 1)')": "pdb.run runs code that is not compiled",
     "import runpy\nrunpy.run_path('f.py', {'o': o})": "runpy.run_path runs code that is not compiled",
     "from code import interact\ninteract(local=vars())": "code.interact runs code that is not compiled",
+    "import doctest\ndef f():\n    '>>> o.n = 1'": "doctest runs an example that assigns a field; "
+    "let a function of the program assign it",
     "__builtins__": "builtins are reached in a roundabout way",
     "builtins.exec(t)": "builtins are reached in a roundabout way",
     "o.__class__ = C": "__class__ is replaced",
@@ -66,6 +68,9 @@ HIDDEN = {  # of the field n
     "class D:\n    def __get__(self, o, c): pass\nC.n = D()": "n is a descriptor, not a field",
 }
 SEEN = [
+    "'>>> o.n = 1'", "import doctest\n'>>> o.m = 1'", "import timeit\ntimeit.timeit('o.m = 1')",
+    "import doctest\ndef f():\n    '>>> set_n(o, 1)\\n>>> o.n == 1\\nTrue'",
+    "import doctest\n'>>> o.n\\n>>>x'",
     "import timeit\ntimeit.timeit(lambda: f(o), number=3)",
     "import timeit\ntimeit.timeit('f(o.n)', 's = 1', globals=globals())",
     "import cProfile\ncProfile.run('main()')",

@@ -159,6 +159,7 @@ class _Finder:
             if isinstance(node, ast.ClassDef) and _DESCRIPTOR_METHODS & set(_names_defined(node))
         }
         self.imported = _imported(tree)
+        self.has_doctests = any(name.partition(".")[0] == "doctest" for name in self.imported.values())
 
     def reasons(self, node: ast.AST) -> Iterator[str]:
         """Why a node may hide updates, if it may."""
@@ -197,6 +198,10 @@ class _Finder:
                 yield f"{attr} gives the dict of an object away"
             case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in _STATES and not self._is_called(node):
                 yield f"{attr} is passed on as a value"
+            case ast.Expr(value=ast.Constant(value=str(text))) if self.has_doctests and _example_changes(
+                text, self.fields
+            ):
+                yield "doctest runs an example that assigns a field; let a function of the program assign it"
             case ast.Call(func=func) if self._runs_text(node, self._path(func)):
                 yield f"{self._path(func)} runs code that is not compiled"
             case ast.Attribute(value=ast.Name(id="weakref"), attr="proxy"):
@@ -236,7 +241,7 @@ class _Finder:
             return False
         named = [k.value for k in call.keywords if k.arg in ("stmt", "setup", "statement")]
         texts = [*call.args[: _RUNS_TEXT[path]], *named]
-        return not _RUNS_TEXT[path] or any(map(_may_change, texts))
+        return not _RUNS_TEXT[path] or any(_may_change(text, self.fields) for text in texts)
 
     def _descriptor_fields(self, stmt: ast.stmt, targets: list[ast.expr], func: ast.expr) -> Iterator[str]:
         if _last_name(func) in self.descriptors:
@@ -308,19 +313,33 @@ def _imported(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _may_change(text: ast.expr) -> bool:
-    """May a text that is executed change a field? What is no text is a function of the program."""
+def _may_change(text: ast.expr, fields: Collection[str]) -> bool:
+    """May a text that is executed change one of `fields`? What is no text is a function of the program."""
     match text:
         case ast.Constant(value=str(code)):
             try:
                 inner = [*ast.walk(ast.parse(code))]
             except (SyntaxError, ValueError):
                 return False
-            changing = any(isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load) for n in inner)
+            changing = any(
+                isinstance(n, ast.Attribute) and n.attr in fields and not isinstance(n.ctx, ast.Load)
+                for n in inner
+            )
             return changing or any(isinstance(n, ast.Name) and n.id in _CHANGING for n in inner)
         case ast.JoinedStr() | ast.BinOp():
             return True
     return False
+
+
+def _example_changes(docstring: str, fields: Collection[str]) -> bool:
+    """May an example of a docstring change one of `fields`?"""
+    import doctest
+
+    try:
+        examples = doctest.DocTestParser().get_examples(docstring)
+    except ValueError:
+        return False
+    return any(_may_change(ast.Constant(example.source), fields) for example in examples)
 
 
 def _reasons_of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
