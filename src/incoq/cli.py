@@ -292,9 +292,9 @@ def growth(programs: tuple[Path, ...], sizes: str, mode: str, budget: float | No
 
 
 def _check_entry(program: Path, entry: str | None) -> None:
-    """A program of one file has nothing to choose from."""
-    if entry is not None and os.path.isfile(program):
-        raise click.BadParameter(f"{program} is a file, which has no modules", param_hint="--entry")
+    """A program of one file has no other module to run."""
+    if entry is not None and os.path.isfile(program) and entry.removesuffix(".py") != program.stem:
+        raise click.BadParameter(f"{program} is one file, with no module {entry!r}", param_hint="--entry")
 
 
 def _print(text: str) -> None:
