@@ -36,7 +36,20 @@ def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)  # fmt: skip
 
 
-PROGRAM = click.argument("program", type=click.Path(path_type=Path, readable=False))
+class _Place(click.Path):
+    """A file or directory; an empty name, as of a variable that is not set, is none."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, readable=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name of a file is empty", param, context)
+        return super().convert(value, param, context)
+
+
+PLACE = _Place()
+PROGRAM = click.argument("program", type=PLACE)
 ENTRY = click.option("--entry", metavar="MODULE", help="The module of a directory to run; default __main__.")
 UNMARKED = click.option("--all", "unmarked", is_flag=True, help="Take unmarked comprehensions, too.")
 
@@ -86,7 +99,7 @@ def main() -> None:
 @main.command("compile")
 @PROGRAM
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path),
+    "-o", "--output", required=True, type=PLACE,
     help="The file, or for a directory the directory, to write.",
 )  # fmt: skip
 @click.option("--native", is_flag=True, help="Build the maintenance as C, where Cython and a compiler are.")
@@ -97,7 +110,7 @@ def compile_(program: Path, output: Path, native: bool, unmarked: bool, mode: st
     with _reported(program):
         from incoq.output import check_output, write_program
 
-        if program.is_dir() and output.exists() and not output.is_dir():
+        if program.is_dir() and os.path.exists(output) and not os.path.isdir(output):
             raise click.BadParameter(f"{output} is not a directory", param_hint="-o")
         check_output(program, output)
         compiled = _compiled(program, mode, strategy, unmarked=unmarked)
@@ -123,6 +136,7 @@ def run(
     program: Path, args: tuple[str, ...], entry: str | None, unmarked: bool, mode: str, strategy: str
 ) -> None:
     """Compile PROGRAM in memory and run it with ARGS."""
+    _check_entry(program, entry)
     with _reported(program):
         from incoq.loading import LoadedProgram
 
@@ -134,7 +148,7 @@ def run(
 @main.command(short_help="Show what is maintained, and what every update costs.")
 @PROGRAM
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; docs/explain-schema.md says what.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
+@click.option("--html", type=PLACE, metavar="FILE", help="Write a page instead.")
 @click.option("--steps", is_flag=True, help="Show each pass that changed something, before and after.")
 @UNMARKED
 @_planning
@@ -176,6 +190,7 @@ def verify(
     program: Path, args: tuple[str, ...], entry: str | None, every: int, mode: str, strategy: str
 ) -> None:
     """Run PROGRAM with ARGS; after each update and query check every answer and invariant."""
+    _check_entry(program, entry)
     with _reported(program):
         from incoq.verified_run import VerifiedRun
 
@@ -189,10 +204,8 @@ def verify(
 
 @main.command(context_settings=PASS_ARGUMENTS, short_help="Run PROGRAM; show what it costs and saves.")
 @ENTRY
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with plots too.")
-@click.option(
-    "--json", "as_json", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures too."
-)
+@click.option("--html", type=PLACE, metavar="FILE", help="Write a page with plots too.")
+@click.option("--json", "as_json", type=PLACE, metavar="FILE", help="Write all figures too.")
 @UNMARKED
 @_planning
 @PROGRAM
@@ -202,6 +215,9 @@ def profile(
     unmarked: bool, mode: str, strategy: str,
 ) -> None:  # fmt: skip
     """Run PROGRAM with ARGS; show what queries and updates cost, and whether it is worth it."""
+    _check_entry(program, entry)
+    if html is not None and html == as_json:
+        raise click.UsageError("--json and --html write a file each: give two places.")
     with _reported(program):
         from incoq.compile import SEEN
         from incoq.output import check_page
@@ -225,7 +241,7 @@ def profile(
 
 
 @main.command(short_help="Count lines, queries and updates; time the compiler.")
-@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
+@click.argument("programs", nargs=-1, required=True, type=PLACE)
 def stats(programs: tuple[Path, ...]) -> None:
     """Count lines, queries and updates, and time the transformation, beside the paper's table."""
     with _reported(programs[0]):
@@ -235,7 +251,7 @@ def stats(programs: tuple[Path, ...]) -> None:
 
 
 @main.command(short_help="Count iterations as data grows, beside the printed costs.")
-@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
+@click.argument("programs", nargs=-1, required=True, type=PLACE)
 @click.option(
     "--sizes", default="4,13,40,126,400", show_default=True, metavar="N,N,…",
     help="The sizes at which each world runs.",
@@ -273,6 +289,12 @@ def growth(programs: tuple[Path, ...], sizes: str, mode: str, budget: float | No
         click.echo(f"{rows} costs checked, {failures} not as printed")
     if failures:
         sys.exit(1)
+
+
+def _check_entry(program: Path, entry: str | None) -> None:
+    """A program of one file has no other module to run."""
+    if entry is not None and os.path.isfile(program) and entry.removesuffix(".py") != program.stem:
+        raise click.BadParameter(f"{program} is one file, with no module {entry!r}", param_hint="--entry")
 
 
 def _print(text: str) -> None:

@@ -7,6 +7,7 @@ Codes are stable: tests and users rely on them, and the reference page is genera
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 CODES: dict[str, tuple[str, str]] = {
@@ -179,10 +180,36 @@ class CompileError(IncoqError):
         else:
             lines.append(f"{self.position}: error[{self.code}]: {self.message}")
             if self.position.text:
-                lines.append(f"    {self.position.text}")
-                lines.append("    " + " " * (self.position.column - 1) + "^")
+                text, before = _shown(self.position.text, self.position.column)
+                lines += [f"    {text}", f"    {before}^"]
         lines.append(f"  help: {self.help}")
         return "\n".join(lines)
+
+
+LONGEST = 160  # of a line that is shown whole
+
+
+def _shown(text: str, column: int) -> tuple[str, str]:
+    """A line, or what stands around the column in a long one, and the blanks that lead to the column.
+
+    >>> _shown("\\tx = {y}", 6)
+    ('\\tx = {y}', '\\t    ')
+    """
+    at = min(column - 1, len(text))
+    if len(text) > LONGEST:
+        begin = max(0, min(at - LONGEST // 2, len(text) - LONGEST))
+        end = begin + LONGEST
+        left, right = "…" if begin else "", "…" if end < len(text) else ""
+        text, at = f"{left}{text[begin:end]}{right}", at - begin + len(left)
+    blanks = (c if c == "\t" else " " * _width(c) for c in text[:at])
+    return text, "".join(blanks)
+
+
+def _width(char: str) -> int:
+    """The columns of a terminal that it takes."""
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 @dataclass(frozen=True)

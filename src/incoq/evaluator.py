@@ -114,7 +114,8 @@ def _definition(function: FunctionType) -> ast.FunctionDef | None:
 
     try:
         lines, first = inspect.getsourcelines(function)
-        indented = lines[0][:1].isspace()
+        before = lines[0][: -len(lines[0].lstrip())]
+        indented = bool(before.rpartition("\f")[2])  # what precedes a form feed does not count
         tree = ast.parse("".join(["if True:\n", *lines] if indented else lines))
     except (OSError, TypeError, SyntaxError):
         return None

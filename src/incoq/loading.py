@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import ast
 import bisect
-import importlib.abc
-import importlib.machinery
 import linecache
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -29,12 +29,14 @@ from incoq.codegen.build_package import (
     standalone_support,
     support_module,
 )
-from incoq.codegen.build_program import RewrittenModule
+from incoq.codegen.build_program import RewrittenModule, header
 from incoq.codegen.text_edits import SourceText
 from incoq.compile import Compiled
 from incoq.errors import CompileError
+from incoq.frontend.program import called
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_BEGIN = "<begin>"  # no name of any program
 
 
 class LoadedProgram:
@@ -46,8 +48,10 @@ class LoadedProgram:
         """`prepare` may change the support code, to count in it, and gives the names that this needs."""
         self.compiled = compiled
         self.support = self._support_module(prepare)
-        self.globals: dict[Path, dict[str, Any]] = {}  # file -> namespace of its module
-        self._modules = {_real(m.module.filename): m for m in compiled.modules}
+        self.globals: dict[str, dict[str, Any]] = {}  # file, as the program names it -> names of its module
+        # The files by their names, and by where they are: a program may go to another directory.
+        self._modules = {Path(m.module.filename): m for m in compiled.modules}
+        self._modules |= {_real(path): m for path, m in self._modules.items()}
 
     def _support_module(self, prepare: Callable[[ast.Module], Mapping[str, Any]] | None) -> ModuleType:
         program = self.compiled.program
@@ -61,11 +65,12 @@ class LoadedProgram:
         if prepare is not None:
             module.__dict__.update(prepare(tree))
         exec(compile(tree, filename, "exec", dont_inherit=True), module.__dict__)
+        module.__dict__[_BEGIN] = self._begin
         return module
 
     def namespace(self, filename: str) -> dict[str, Any]:
         """The names of the module of a file; empty until it is imported."""
-        return self.globals.get(_real(filename), {})
+        return self.globals.get(filename, {})
 
     def run(self, argv: Sequence[str], entry: str | None = None) -> None:
         """Execute the program as `__main__`, as `python PROGRAM ARGS` would; its exceptions pass through."""
@@ -73,30 +78,35 @@ class LoadedProgram:
         script = Path(rewritten.module.filename)
         program = self.compiled.program
         main = ModuleType("__main__")
-        main.__file__ = str(script)
+        main.__file__ = str(script.absolute())  # the program may go to another directory
         sys.argv = [str(script), *argv]
-        folder = script.parent
+        folder = script.resolve().parent
         if is_package(program):
             assert program.root is not None
-            package = ".".join([program.root.resolve().name, *relative_path(program, rewritten).parts[:-1]])
+            package = ".".join([called(program.root), *relative_path(program, rewritten).parts[:-1]])
             main.__package__ = package
-            folder = program.root.resolve().parent
+            folder = Path(os.path.abspath(program.root)).parent
         sys.path.insert(0, str(folder))
-        sys.meta_path.insert(0, _Finder(self))
+        _serve(self)
         sys.modules["__main__"] = main
-        self.execute(rewritten, main)
+        exec(self.code(rewritten), main.__dict__)
 
-    def execute(self, rewritten: RewrittenModule, module: ModuleType) -> None:
-        """Run a module's code in its namespace, the names of the support code provided."""
-        namespace = module.__dict__
-        self.globals[_real(rewritten.module.filename)] = namespace
-        names = names_needed(rewritten, self.compiled.support)
+    def code(self, rewritten: RewrittenModule) -> CodeType:
+        """What a module executes; first of all, its namespace gets the names of the support code."""
+        filename = rewritten.module.filename
+        place = f"__import__('sys').modules[{self.support.__name__!r}].__dict__[{_BEGIN!r}]"
+        (begin,) = ast.parse(f"{place}({filename!r})").body
+        return code_with_original_positions(rewritten, begin)
+
+    def _begin(self, filename: str) -> None:
+        """Note where the module that calls this has its names, and provide those of the support code."""
+        namespace = self.globals[filename] = sys._getframe(1).f_globals
+        names = names_needed(self._modules[Path(filename)], self.compiled.support)
         provide(namespace, names, self.compiled.support, vars(self.support))
-        exec(code_with_original_positions(rewritten), namespace)
 
     def module_of(self, origin: str) -> RewrittenModule | None:
         """The module of the program that a file is."""
-        return self._modules.get(_real(origin))
+        return self._modules.get(Path(origin)) or self._modules.get(_real(origin))
 
     def _entry(self, entry: str | None) -> RewrittenModule:
         program = self.compiled.program
@@ -119,56 +129,34 @@ def classes_of(namespace: Mapping[str, Any], base: type) -> list[type]:
     return list(dict.fromkeys(found))  # a class may have several names
 
 
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds modules where Python finds them, and gives those of the program their compiled code."""
+def _serve(program: LoadedProgram) -> None:
+    """Give the files of the program their compiled code, by whatever way Python loads them: an import, a
+    place (`spec_from_file_location`), `runpy.run_module`."""
+    usual = SourceFileLoader.get_code
 
-    def __init__(self, program: LoadedProgram) -> None:
-        self.program = program
+    def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+        rewritten = program.module_of(loader.path)
+        return usual(loader, fullname) if rewritten is None else program.code(rewritten)
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or not spec.has_location or spec.origin is None:
-            return None
-        rewritten = self.program.module_of(spec.origin)
-        if rewritten is None:
-            return None
-        spec.loader = _Loader(self.program, rewritten)
-        return spec
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
-class _Loader(importlib.abc.InspectLoader):
-    def __init__(self, program: LoadedProgram, rewritten: RewrittenModule) -> None:
-        self.program, self.rewritten = program, rewritten
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.program.execute(self.rewritten, module)
-
-    def get_source(self, fullname: str) -> str:
-        return self.rewritten.module.source
-
-    def is_package(self, fullname: str) -> bool:
-        return self.rewritten.module.is_package
-
-
-def _real(filename: str) -> Path:
+def _real(filename: str | Path) -> Path:
     return Path(filename).resolve()
 
 
 # -- positions ---------------------------------------------------------------------------------------------
 
 
-def code_with_original_positions(rewritten: RewrittenModule) -> CodeType:
-    """The new text of a module compiled with the lines and columns of the original text."""
+def code_with_original_positions(rewritten: RewrittenModule, begin: ast.stmt) -> CodeType:
+    """The new text of a module compiled with the lines and columns of the original text, after a statement
+    that begins it."""
     tree = ast.parse(rewritten.text)
     move = _mover(rewritten)
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
             move(node)
+    tree.body.insert(len(header(tree)), begin)
     return compile(tree, rewritten.module.filename, "exec", dont_inherit=True)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incoq.errors import CompileError, Notice, Position
+from incoq.frontend.program import called, files_of
 
 if TYPE_CHECKING:
     from incoq.compile import Compiled
@@ -25,10 +26,10 @@ _COOKIE = re.compile(r"^([ \t\f]*#.*?coding[:=][ \t]*)([-\w.]+)")
 def target_of(program: Path, output: Path) -> Path:
     """Where a program goes: a file to OUT, a package to OUT/package, a directory of modules to OUT itself."""
     if not program.is_dir():
-        return output / program.name if output.is_dir() else output
+        return output / program.name if os.path.isdir(output) else output
     if not (program / "__init__.py").exists():
         return output
-    name = real(program).name
+    name = called(program)
     return output if output.name == name else output / name
 
 
@@ -46,7 +47,10 @@ def check_page(program: Path, page: Path | None) -> None:
     """Refuse a page or report that would overwrite the program, before anything is compiled or run."""
     if page is None:
         return
-    modules = [program] if not program.is_dir() else [p for p in _files(program) if p.suffix == ".py"]
+    modules = [program] if not program.is_dir() else [p for p in files_of(program) if p.suffix == ".py"]
+    if os.path.isdir(page):
+        message = f"cannot write {page}: {os.strerror(errno.EISDIR)}"
+        raise CompileError("IQ105", message, Position(str(page), 1, 1))
     for module in modules:
         if real(module) == real(page) or _is_same_file(module, page):
             raise CompileError("IQ102", f"{page} is the program's own {module}", Position(str(program), 1, 1))
@@ -138,7 +142,7 @@ def _write_file(target: Path, data: bytes, like: Path | None = None) -> None:
 def _write_tree(texts: dict[str, str], program: Path, target: Path) -> list[Path]:
     """Build the whole tree beside its place, then move it there."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    others = [p for p in _files(program) if p.relative_to(program).as_posix() not in texts]
+    others = [p for p in files_of(program) if p.relative_to(program).as_posix() not in texts]
     names = sorted([*texts, *(p.relative_to(program).as_posix() for p in others)])
     _check_overlap(program, target, names)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -196,17 +200,6 @@ def _check_overlap(program: Path, target: Path, names: list[str]) -> None:
         if source in place.parents:
             message = f"the output {place} lies inside the program {program}"
             raise CompileError("IQ102", message, Position(str(program), 1, 1))
-
-
-def _files(program: Path) -> Iterator[Path]:
-    """What a directory holds: its files, and links that lead nowhere; caches and hidden folders left out, and
-    what is no file (a pipe, a socket)."""
-    for folder, folders, files in os.walk(program):
-        folders[:] = sorted(f for f in folders if f != "__pycache__" and not f.startswith("."))
-        for file in sorted(files):
-            path = Path(folder) / file
-            if path.is_file() or path.is_symlink():
-                yield path
 
 
 def _encoded(text: str) -> bytes:

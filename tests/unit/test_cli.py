@@ -114,6 +114,16 @@ def test_compile_turns_a_cookie_that_cannot_hold_the_output_into_utf_8(tmp_path:
     assert isolated(out).stdout == OUTPUT.format("[]")
 
 
+@pytest.mark.parametrize("rest", ["\x0c", "\x1c", "\x85", "\u2028"])
+def test_a_line_ends_where_python_ends_it(rest: str, tmp_path: Path) -> None:
+    path, out = tmp_path / "program.py", tmp_path / "out.py"
+    first = f"#!/usr/bin/env python {rest} (\n# coding: utf-8 {rest} (\n"
+    path.write_text(PROGRAM.replace('"""Fans."""\n', first))
+    assert invoke("compile", path, "-o", out).exit_code == 0
+    assert out.read_text().startswith(first)
+    assert isolated(out).stdout == OUTPUT.format("[]")
+
+
 # -- refusals ----------------------------------------------------------------------------------------------
 
 QUERY = "from incoq import Set, query\n@query\ndef q(s):\n    return {%s}\n"
@@ -216,6 +226,52 @@ def test_output_that_cannot_be_written_leaves_nothing_behind(program: Path) -> N
     assert sorted(p.name for p in program.parent.iterdir()) == ["file", "program.py"]
 
 
+@pytest.mark.parametrize(
+    ("line", "caret"),
+    [
+        ("\treturn {%s for x in s}", "\t        ^"),
+        ("    return {(x, '变量', %s) for x in s}", " " * 24 + "^"),
+        ("    return {(x, 'e\u0301', %s) for x in s}", " " * 21 + "^"),
+    ],
+)
+def test_the_caret_of_a_message_stands_below_the_fault(line: str, caret: str, tmp_path: Path) -> None:
+    path, shown = tmp_path / "program.py", line % "x.f()"
+    path.write_text(f"from incoq import query\n@query\ndef q(s):\n{shown}\n")
+    _, text, below, _ = invoke("explain", path).stderr.splitlines()
+    assert (text, below) == ("    " + shown, "    " + caret)
+
+
+def test_of_a_long_line_what_stands_around_the_fault_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    names = ", ".join(f"x.f{n}" for n in range(1000))
+    path.write_text(
+        f"from incoq import query\n@query\ndef q(s): return {{({names}, x.g(), {names}) for x in s}}\n"
+    )
+    _, text, below, _ = invoke("explain", path).stderr.splitlines()
+    assert (text[:5], text[-1], len(text)) == ("    …", "…", 4 + 162)
+    assert text[below.index("^") :].startswith("x.g(), x.f0, ")
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize("args", [["compile", "-o"], ["explain", "--html"], ["profile", "--json"]])
+def test_a_name_that_is_too_long_for_a_file_is_reported(args: list[str], program: Path) -> None:
+    result = invoke(*args, LONG, program)
+    assert result.exit_code == 1
+    assert result.stderr.endswith(
+        "File name too long\n  help: check the place given with -o and its permissions\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["explain --html", "profile --html", "profile --json"])
+def test_a_page_where_a_directory_is_refused_before_the_program_runs(option: str, program: Path) -> None:
+    result = invoke(*option.split(), program.parent, program)
+    assert result.exit_code == 1
+    assert f"error[IQ105]: cannot write {program.parent}: Is a directory" in result.stderr
+    assert result.stdout == ""
+
+
 @pytest.mark.parametrize("option", ["explain --html", "profile --html", "profile --json"])
 @pytest.mark.parametrize("route", ["same", "symlink", "module"])
 def test_a_page_onto_the_program_is_refused_before_it_runs(option: str, route: str, program: Path) -> None:
@@ -312,7 +368,19 @@ def test_a_package_is_written_whole_or_not_at_all(was_there: bool, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "args", [["compile"], ["compile", "p.py"], ["run", "--mode", "fast", "p.py"], ["nothing"], ["explain"]]
+    "args",
+    [
+        ["compile"],
+        ["compile", "p.py"],
+        ["compile", "p.py", "-o", ""],
+        ["compile", "", "-o", "out"],
+        ["run", ""],
+        ["run", "--mode", "fast", "p.py"],
+        ["run", "--entry", "other", __file__],
+        ["profile", "--html", "page", "--json", "page", __file__],
+        ["nothing"],
+        ["explain"],
+    ],
 )
 def test_wrong_usage_ends_with_status_2(args: list[str]) -> None:
     assert invoke(*args).exit_code == 2
@@ -363,7 +431,19 @@ def test_run_gives_the_program_its_own_main_module_and_folder(tmp_path: Path) ->
         "import sys, helper\nprint(__name__, helper.VALUE, sys.modules['__main__'].__file__, sys.argv)\n"
     )
     ran = in_process("run", "program.py", "a", cwd=tmp_path)
-    assert ran.stdout == "__main__ 3 program.py ['program.py', 'a']\n"
+    assert ran.stdout == f"__main__ 3 {path} ['program.py', 'a']\n"
+
+
+def test_a_program_may_go_to_another_directory(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("VALUE = 3\n")
+    asked = (
+        "for i in range(5): s.add(i)\n@query\ndef odd(s): return {x for x in s if x % 2}\nprint(len(odd(s)))"
+    )
+    text = f"from incoq import Set, query\nimport os\nos.chdir('/')\nimport helper\ns = Set()\n{asked}\n"
+    (tmp_path / "program.py").write_text(text)
+    ran = in_process("profile", "program.py", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, "2\n")
+    assert "program.py:6 Set.add" in ran.stderr
 
 
 def test_a_module_beside_the_file_that_is_not_compiled_is_pointed_out(tmp_path: Path, program: Path) -> None:

@@ -6,10 +6,12 @@ import ast
 import collections
 import gc
 import heapq
+import runpy
 import statistics
 import traceback
 import weakref
 from itertools import permutations
+from pathlib import Path
 from types import SimpleNamespace as Obj
 from typing import Any
 
@@ -711,3 +713,11 @@ def test_a_query_that_was_evaluated_is_freed_with_its_program() -> None:
     del program
     gc.collect()
     assert reference() is None
+
+
+def test_a_form_feed_before_a_query_does_not_indent_it(tmp_path: Path) -> None:
+    (tmp_path / "fed.py").write_text(
+        "from incoq import query\n\f@query\ndef sizes(s): return {x.size for x in s}\n"
+    )
+    space = runpy.run_path(str(tmp_path / "fed.py"))
+    assert space["sizes"]([Obj(size=1), Obj()]) == {1}

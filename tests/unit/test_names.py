@@ -7,6 +7,7 @@ import keyword
 import pytest
 from both_ways import MODES, compile_in, same_both_ways, source
 
+from incoq import CompileError, compile_source
 from incoq.names import NameSupply
 
 # Names that generated code would use, names of its prelude, and builtins that it calls.
@@ -319,6 +320,27 @@ def test_the_program_may_use_a_name_of_incoq_under_another() -> None:
         show(q(s))
     """
     same_both_ways(program, MODES, header="import incoq as iq\n")
+
+
+def test_errors_of_incoq_are_caught_by_whatever_name_they_have() -> None:
+    program = """
+    @iq.query
+    def q(s):
+        return {x + 1 for x in s}
+
+    def main(show):
+        try:
+            q(iter([1]))
+        except iq.IncoqError as error:
+            show(error.code, math.floor(1.5))
+    """
+    same_both_ways(program, MODES, header="import math, incoq as iq\n")
+
+
+def test_what_a_compiled_program_has_not_of_incoq_is_refused() -> None:
+    with pytest.raises(CompileError, match=r"2:7: error\[IQ209\]: `compile_path` of incoq") as fault:
+        compile_source("import incoq\nuse = incoq.compile_path\n")
+    assert "imports Set, query, " in fault.value.help
 
 
 def test_a_supply_never_gives_a_name_twice_nor_a_taken_one_nor_a_keyword_nor_a_builtin() -> None:

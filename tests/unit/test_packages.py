@@ -217,3 +217,99 @@ def test_what_is_had_from_incoq_may_be_listed_for_an_import_of_everything(tmp_pa
     )
     assert compile_to(package, tmp_path / "out") == 0
     assert python(str(tmp_path / "out"), cwd=tmp_path).stdout == "Set({2})\n[2, 3]\n"
+
+
+HELD = """\
+from incoq import Set, query
+
+
+class Item:
+    def __init__(self):
+        self.size = 2
+
+
+@query
+def sizes(items):
+    return {i.size for i in items}
+
+
+item = Item()
+items = Set([item])
+"""
+PLUGIN = "def grow(item):\n    item.size += 1\n"
+
+
+def by_place(name: str) -> str:
+    """Load a module as plugins are loaded."""
+    place = f"os.path.join(os.path.dirname(__file__), {name!r})"
+    return (
+        f"import importlib.util, os\nspec = importlib.util.spec_from_file_location('plugin', {place})\n"
+        "plugin = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(plugin)\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["run", "verify"])
+@pytest.mark.parametrize(
+    "load",
+    [
+        by_place("plugin.py"),
+        "import importlib\nplugin = importlib.import_module('app.plugin')\n",
+        "import runpy, types\nplugin = types.SimpleNamespace(**runpy.run_module('app.plugin'))\n",
+    ],
+)
+def test_a_module_is_compiled_however_the_program_loads_it(load: str, command: str, tmp_path: Path) -> None:
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "__init__.py").write_text("")
+    (app / "model.py").write_text(HELD)
+    (app / "plugin.py").write_text(PLUGIN)
+    asked = "print(sizes(items))\nplugin.grow(item)\nprint(sizes(items))\n"
+    (app / "__main__.py").write_text(f"from app.model import item, items, sizes\n{load}{asked}")
+    ran = in_process(command, app, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, "Set({2})\nSet({3})\n"), ran.stderr
+
+
+def test_files_of_a_package_are_found_beside_its_modules(tmp_path: Path) -> None:
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "__init__.py").write_text("")
+    (app / "names.txt").write_text("ann")
+    reading = "print(importlib.resources.files('app').joinpath('names.txt').read_text())"
+    (app / "__main__.py").write_text(f"import importlib.resources\n{reading}\n")
+    assert in_process("run", app, cwd=tmp_path).stdout == "ann\n"
+
+
+def test_folders_that_links_lead_to_belong_to_the_package(tmp_path: Path) -> None:
+    app, shared = tmp_path / "app", tmp_path / "shared"
+    for folder in (app, shared):
+        folder.mkdir()
+        (folder / "__init__.py").write_text("")
+    (app / "model.py").write_text(HELD)
+    (shared / "plugin.py").write_text(PLUGIN)
+    (app / "plugins").symlink_to("../shared")
+    (app / "all").symlink_to("..")  # which holds the package
+    (shared / "back").symlink_to("../app")
+    imports = "from .model import item, items, sizes\nfrom .plugins import plugin\n"
+    (app / "__main__.py").write_text(
+        f"{imports}print(sizes(items))\nplugin.grow(item)\nprint(sizes(items))\n"
+    )
+    assert in_process("run", app, cwd=tmp_path).stdout == "Set({2})\nSet({3})\n"
+    assert compile_to(app, tmp_path / "out") == 0
+    written = sorted(p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.py"))
+    assert [p for p in written if "_incoq" not in p] == [
+        "app/__init__.py",
+        "app/__main__.py",
+        "app/model.py",
+        "app/plugins/__init__.py",
+        "app/plugins/plugin.py",
+    ]
+
+
+def test_a_package_has_the_name_of_the_link_that_leads_to_it(tmp_path: Path) -> None:
+    (tmp_path / "app_1_0").mkdir()
+    (tmp_path / "app_1_0" / "__init__.py").write_text("")
+    (tmp_path / "app_1_0" / "__main__.py").write_text("import app\nprint(app.__name__)\n")
+    (tmp_path / "app").symlink_to("app_1_0")
+    assert in_process("run", tmp_path / "app").stdout == "app\n"
+    assert compile_to(tmp_path / "app", tmp_path / "out") == 0
+    assert (tmp_path / "out" / "app" / "__main__.py").exists()

@@ -243,10 +243,10 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
         case ast.Import(names=aliases) if any(a.name == "incoq" for a in aliases):
             others = [a for a in aliases if a.name != "incoq"]
             local = next(a.asname or "incoq" for a in aliases if a.name == "incoq")
-            held = ", ".join(f"{n!r}: {support.names[n]}" for n in ("Set", "batch") if n in support.names)
+            held = ", ".join(f"{n!r}: {support.names[m]}" for n, m in _held(module, support).items())
             text = f"{local} = type('incoq', (), {{{held}}})"
             if others:
-                raise module.error("IQ209", "import incoq on a line of its own", node)
+                text = f"{ast.unparse(ast.Import(others))}; {text}"
         case ast.ImportFrom(module=str(imported)) if imported.startswith("incoq."):
             raise module.error("IQ209", "import Set and query from incoq itself", node)
         case ast.Import(names=aliases) if any(a.name.startswith("incoq.") for a in aliases):
@@ -258,15 +258,35 @@ def _import(module: Module, source: SourceText, node: ast.AST, support: SupportC
     return Edit(source.start(node), end, text or nothing)
 
 
+def _held(module: Module, support: SupportCode) -> dict[str, str]:
+    """What `incoq.name` may be in a module that imports incoq itself, and the part of the support code."""
+    held: dict[str, str] = {name: name for name in ("Set", "batch") if name in support.names}
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=local), attr=original) if (
+                module.incoq_names.get(local) == "incoq" and original not in held
+            ):
+                if meant := _meant(module, original, node):
+                    held[original] = meant
+    return held
+
+
+def _meant(module: Module, original: str, node: ast.AST) -> str:
+    """The part of the support code that a name of incoq becomes, if it becomes one."""
+    if original not in _PROVIDED:
+        way = f"a compiled program imports {', '.join(_PROVIDED)} from incoq, nothing else"
+        if original.lower() == "query":
+            way = f"a query is marked `@incoq.query`; {way}"
+        raise module.error("IQ209", f"`{original}` of incoq in a compiled program", node, way)
+    return _PROVIDED[original]
+
+
 def _provided(module: Module, aliases: Sequence[ast.alias], support: SupportCode) -> list[str]:
     """Statements that give what is imported from incoq its name; most have it."""
     lines = []
     for alias in aliases:
         local, original = alias.asname or alias.name, module.reexported.get(alias, alias.name)
-        meant = _PROVIDED.get(original)
-        if meant is None:
-            way = f"a compiled program imports {', '.join(_PROVIDED)} from incoq, nothing else"
-            raise module.error("IQ209", f"`{original}` of incoq in a compiled program", alias, way)
+        meant = _meant(module, original, alias)
         if meant and local != support.names[meant]:
             lines.append(f"{local} = {support.names[meant]}")
         if not meant and _is_listed(module, local):
@@ -287,23 +307,27 @@ def provided_names(module: Module, support: SupportCode) -> set[str]:
     return {support.names[n] for n in meant if n and n in support.names}
 
 
-def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> int:
-    """Where the first statement after docstring and `__future__` imports begins, in the new text."""
-    last: ast.stmt | None = None
-    after: ast.stmt | None = None
-    for number, statement in enumerate(module.tree.body):
+def header(tree: ast.Module) -> list[ast.stmt]:
+    """What has to stand first in a module: its docstring and `__future__` imports."""
+    found: list[ast.stmt] = []
+    for statement in tree.body:
         docstring = (
-            number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            not found and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
             and isinstance(statement.value.value, str)
         )  # fmt: skip
-        if docstring or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
-            last = statement
-        else:
-            after = statement
+        if not (docstring or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")):
             break
-    if last is None:
-        return _after_shebang(module.source)
-    offset = source.line_end(source.end(last))
+        found.append(statement)
+    return found
+
+
+def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> int:
+    """Where the first statement after docstring and `__future__` imports begins, in the new text."""
+    first = header(module.tree)
+    if not first:
+        return _after_shebang(source)
+    offset = source.line_end(source.end(first[-1]))
+    after = module.tree.body[len(first)] if len(first) < len(module.tree.body) else None
     if after is not None and source.start(after) < offset:  # behind a semicolon
         offset = source.start(after)
     elif offset < len(module.source):
@@ -311,12 +335,13 @@ def _header_end(module: Module, source: SourceText, edits: Sequence[Edit]) -> in
     return offset + sum(len(e.text) - (e.end - e.start) for e in edits if e.start < offset)
 
 
-def _after_shebang(text: str) -> int:
+def _after_shebang(source: SourceText) -> int:
     """Past a `#!` line and a coding cookie, which must stay on top."""
     at = 0
-    for line in text.splitlines(keepends=True)[:2]:
-        if line.startswith("#!") or ("coding" in line and line.startswith("#")):
-            at += len(line)
-        else:
+    for _ in range(2):
+        end = source.line_end(at)
+        line = source.text[at:end]
+        if not (line.startswith("#!") or ("coding" in line and line.startswith("#"))):
             break
+        at = min(end + len(source.newline(at)), len(source.text))
     return at

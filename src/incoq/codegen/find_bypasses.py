@@ -50,18 +50,19 @@ _NAMED_ROUTES = frozenset(
 )
 _REPLACED = frozenset(["__dict__", "__class__", "__bases__"])
 _LEADING = ("builtins", "gc", "inspect", "weakref")  # modules that are not passed on as values
-_RUNS_TEXT = {  # modules with functions that run a text: those of them, or all
-    "cProfile": ("run", "runctx"),
-    "code": (),
-    "codeop": (),
-    "doctest": (),
-    "pdb": ("run", "runctx", "runeval"),
-    "profile": ("run", "runctx"),
-}
+# What executes a text, or a file, and how many arguments of it are texts; 0: whatever it is given. `timeit`
+# takes a function, too.
+_RUNS_TEXT = {
+    "timeit.timeit": 2, "timeit.repeat": 2, "timeit.Timer": 2, "cProfile.run": 1, "cProfile.runctx": 1,
+    "profile.run": 1, "profile.runctx": 1, "pdb.run": 1, "pdb.runctx": 1, "pdb.runeval": 1,
+    "runpy.run_path": 0,
+}  # fmt: skip
+_RUN_TEXTS = ("code", "codeop", "doctest")  # modules that do nothing else
 _CONTAINERS = frozenset(["set", "dict", "list", "Set"])
 _ANCESTORS = frozenset(["__mro__", "__bases__", "__base__", "mro"])
 _OF_ONE = frozenset(["add", "discard", "remove", "append", "extend", "__delitem__"])  # take one argument
 _METHODS = frozenset(name for cls in (set, dict, list) for name in dir(cls)) - frozenset(dir(object))
+_CHANGING = frozenset(["setattr", "delattr", "vars", "exec", "eval"])
 _BY_NAME = frozenset(["getattr", "attrgetter", "methodcaller", "__getattribute__", "getattr_static"])
 _BY_KEY = frozenset(["get", "pop", "itemgetter", "__getitem__"])
 _BY_MODULE = frozenset(["__import__", "import_module"])
@@ -240,7 +241,8 @@ class _Finder:
             for node in ast.walk(tree)
             if isinstance(node, ast.ClassDef) and _DESCRIPTOR_METHODS & set(_names_defined(node))
         }
-        self.imported, self.modules = _imported_names(tree)
+        self.imported = _imported(tree)
+        self.has_doctests = "doctest" in {path.partition(".")[0] for path in self.imported.values()}
         classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
         self.restores = any("__setstate__" in _names_defined(n) for n in classes)
         self.slots = _slots(classes)
@@ -294,8 +296,6 @@ class _Finder:
                 chosen = len(args) > usual or any(k.arg in ("assigned", "updated") for k in keywords)
                 if chosen or self.functions_have_fields:
                     yield f"{_last_name(func)} sets fields unseen"
-            case ast.Call(func=func) if (runs := self._runs_text(node)) != "":
-                yield runs
             case ast.Name(id="vars") if self.scopes.is_builtin(node, ("vars",)) and not self._is_called(node):
                 yield "vars is passed on as a value"
             case ast.Name(id="exec" | "eval" | "compile") if self.scopes.is_builtin(node, _RUNNING):
@@ -342,6 +342,12 @@ class _Finder:
                 yield f"{attr} gives the dict of an object away"
             case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in _STATES and not self._is_called(node):
                 yield f"{attr} is passed on as a value"
+            case ast.Expr(value=ast.Constant(value=str(text))) if self.has_doctests and _example_changes(
+                text, self.fields
+            ):
+                yield "doctest runs an example that assigns a field; let a function of the program assign it"
+            case ast.Call(func=func) if self._runs_text(node, self._path(func)):
+                yield f"{self._path(func)} runs code that is not compiled"
             case ast.Attribute(value=receiver, attr="proxy") if _last_name(receiver) == "weakref":
                 yield "a proxy hides the object that is changed"
             case ast.Attribute(value=receiver, attr="setattr" | "delattr") if not (
@@ -370,6 +376,28 @@ class _Finder:
             case ast.AnnAssign(target=target, value=ast.Call(func=func)):
                 yield from self._descriptor_fields(node, [target], func)
 
+    def _path(self, func: ast.expr) -> str:
+        """What a function of an imported module is called there: `timeit.timeit`."""
+        match func:
+            case ast.Attribute(value=ast.Name(id=module), attr=attr):
+                return f"{self.imported.get(module)}.{attr}"
+        return self.imported.get(func.id, "") if isinstance(func, ast.Name) else ""
+
+    def _runs_text(self, call: ast.Call, path: str) -> bool:
+        """Does a call execute a text that may change a field? For examples of this module see `reasons`."""
+        module = path.partition(".")[0]
+        if module in _RUN_TEXTS:
+            return path != "doctest.testmod" or bool(call.args) or any(k.arg == "m" for k in call.keywords)
+        if path not in _RUNS_TEXT:
+            return False
+        named = {k.arg: k.value for k in call.keywords}
+        texts = [
+            *call.args[: _RUNS_TEXT[path]],
+            *(named[n] for n in ("stmt", "setup", "statement") if n in named),
+        ]
+        known = module == "timeit" and "globals" not in named  # what is no text there is a function
+        return not _RUNS_TEXT[path] or any(_may_change(text, self.fields, known) for text in texts)
+
     def _descriptor_fields(self, stmt: ast.stmt, targets: list[ast.expr], func: ast.expr) -> Iterator[str]:
         if _last_name(func) in self.descriptors:
             for target in targets:
@@ -381,25 +409,8 @@ class _Finder:
         """Does a name stand for a module, and for something else than what it takes a part of?"""
         assert isinstance(node, ast.Name)
         parent = self.parents[node]
-        return node.id in self.modules and not (isinstance(parent, ast.Attribute) and parent.value is node)
-
-    def _runs_text(self, call: ast.Call) -> str:
-        """How a call runs a text that is not compiled, if it does."""
-        match call.func:
-            case ast.Name(id=name):
-                module, function = self.imported.get(name, ("", ""))
-            case ast.Attribute(value=ast.Name(id=local), attr=function):
-                module = self.modules.get(local, "")
-            case _:
-                return ""
-        if module == "timeit":
-            texts = [a for a in call.args if isinstance(a, ast.Constant | ast.JoinedStr)]
-            text = any(isinstance(a, ast.JoinedStr) or isinstance(a.value, str) for a in texts)
-            if not text and not any(k.arg in ("globals", "stmt", "setup") for k in call.keywords):
-                return ""
-        elif module not in _RUNS_TEXT or function not in (_RUNS_TEXT[module] or (function,)):
-            return ""
-        return f"{module}.{function} runs code that is not compiled"
+        named = self.imported.get(node.id) == node.id
+        return named and not (isinstance(parent, ast.Attribute) and parent.value is node)
 
     def _is_called(self, node: ast.AST) -> bool:
         parent = self.parents[node]
@@ -452,6 +463,47 @@ class _Finder:
         return False
 
 
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """The names that stand for modules, or for what they hold, with what these are called."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases):
+                found |= {alias.asname or alias.name: alias.name for alias in aliases}
+            case ast.ImportFrom(module=str(module), names=aliases, level=0):
+                found |= {alias.asname or alias.name: f"{module}.{alias.name}" for alias in aliases}
+    return found
+
+
+def _may_change(text: ast.expr, fields: Collection[str], known: bool = True) -> bool:
+    """May a text that is executed change one of `fields`? Where that is `known`, what is no text is a function."""
+    match text:
+        case ast.Constant(value=str(code)):
+            try:
+                inner = [*ast.walk(ast.parse(code))]
+            except (SyntaxError, ValueError):
+                return False
+            changing = any(
+                isinstance(n, ast.Attribute) and n.attr in fields and not isinstance(n.ctx, ast.Load)
+                for n in inner
+            )
+            return changing or any(isinstance(n, ast.Name) and n.id in _CHANGING for n in inner)
+        case ast.JoinedStr() | ast.BinOp():
+            return True
+    return not known
+
+
+def _example_changes(docstring: str, fields: Collection[str]) -> bool:
+    """May an example of a docstring change one of `fields`?"""
+    import doctest
+
+    try:
+        examples = doctest.DocTestParser().get_examples(docstring)
+    except ValueError:
+        return False
+    return any(_may_change(ast.Constant(example.source), fields) for example in examples)
+
+
 def _reasons_of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
     if any(module.partition(".")[0] == "ctypes" for module in modules):
@@ -473,19 +525,6 @@ def _reasons_of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     for alias in node.names if isinstance(node, ast.Import) else ():
         if alias.name in ("builtins", "gc", "inspect", "weakref") and alias.asname not in (None, alias.name):
             yield f"the module {alias.name} gets another name"
-
-
-def _imported_names(tree: ast.Module) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-    """What names of a module stand for: parts of other modules, and modules."""
-    imported: dict[str, tuple[str, str]] = {}
-    modules: dict[str, str] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=aliases):
-                modules |= {a.asname or a.name: a.name for a in aliases}
-            case ast.ImportFrom(module=str(module), names=aliases):
-                imported |= {a.asname or a.name: (module, a.name) for a in aliases}
-    return imported, modules
 
 
 def _slots(classes: Iterable[ast.ClassDef]) -> dict[str, set[str]]:

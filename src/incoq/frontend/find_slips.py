@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator
 from incoq.errors import Notice
 from incoq.frontend.program import Module, Program
 
-_OURS = ("Set", "query", "lru")
-
 
 def find_slips(program: Program, fields: Iterable[str]) -> Iterator[Notice]:
     """Advice about what is probably a mistake; `fields` are those that queries read."""
@@ -50,8 +48,6 @@ def _mark_fault(module: Module, mark: ast.expr) -> str:
             return "`query` is not imported; begin with `from incoq import Set, query`"
         case ast.Attribute(value=ast.Name(id="incoq")) if "incoq" not in module.bindings:
             return "`incoq` is not imported; begin with `import incoq`"
-        case ast.Attribute(value=ast.Name(id="incoq"), attr=attr) if attr not in _OURS:
-            return f"incoq has no `{attr}`; a query is marked `@incoq.query`"
     return ""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import tokenize
 import warnings
 from collections.abc import Iterator
@@ -108,7 +109,7 @@ class Program:
         found = [m for m in self.modules if m.name == sibling]
         if not node.level and node.module is not None:
             absolute = f".{node.module}"  # may begin with the name of the directory, and what that is in
-            root = self.root.resolve().name if self.root is not None else ""
+            root = called(self.root) if self.root is not None else ""
             found += [
                 m
                 for m in self.modules
@@ -188,7 +189,7 @@ def read_program(path: Path) -> Program:
     """A file, or a directory with all its `.py` files."""
     check_there(path)
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*.py") if not _is_hidden(p.relative_to(path)))
+        files = sorted(p for p in files_of(path) if p.suffix == ".py" and not p.name.startswith("."))
         if not files:
             raise CompileError("IQ100", f"no Python files under {path}", Position(str(path), 1, 1))
         modules = []
@@ -214,8 +215,33 @@ def check_there(path: Path) -> None:
         raise CompileError("IQ100", message, Position(str(path), 1, 1)) from None
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+def called(program: Path) -> str:
+    """The name of a directory, which a link may give it; `.` and `..` have that of what they lead to."""
+    return os.path.basename(os.path.abspath(program))
+
+
+def files_of(program: Path) -> Iterator[Path]:
+    """What a directory holds, through links too: its files, and links that lead nowhere; caches and hidden
+    folders left out, and what is no file (a pipe, a socket)."""
+    for folder, folders, files in os.walk(program, followlinks=True):
+        here = Path(folder)
+        folders[:] = sorted(
+            f
+            for f in folders
+            if f != "__pycache__" and not f.startswith(".") and not _leads_back(here / f, program)
+        )
+        for file in sorted(files):
+            path = here / file
+            if path.is_file() or path.is_symlink():
+                yield path
+
+
+def _leads_back(folder: Path, program: Path) -> bool:
+    """Is it a link to what is on the way to it, or holds that?"""
+    if not folder.is_symlink():
+        return False
+    passed = [p for p in folder.parents if p == program or program in p.parents]
+    return any(Path(os.path.realpath(p)).is_relative_to(os.path.realpath(folder)) for p in passed)
 
 
 def _bind_names(module: Module) -> None:

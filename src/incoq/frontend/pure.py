@@ -11,7 +11,9 @@ After:     u.loc == 'NYC' or u.loc == 'LA'
 from __future__ import annotations
 
 import ast
+import unicodedata
 from collections.abc import Callable, Sequence
+from keyword import iskeyword
 
 from incoq.frontend.class_bodies import class_around
 from incoq.frontend.program import Binding, Module
@@ -442,8 +444,12 @@ class _Walk(ast.NodeTransformer):
                 self.owner.callables.add(identifier)
                 return self._arguments(node)
             if identifier in READS_FIELD:
-                if not (len(node.args) >= 2 and isinstance(node.args[1], ast.Constant)):
+                field = node.args[1] if len(node.args) >= 2 else None
+                if not isinstance(field, ast.Constant):
                     self.refuse("IQ202", f"`{identifier}` needs a constant field name", node)
+                elif not _is_field_name(field.value):
+                    message = f"{ast.unparse(field)} cannot stand after a dot, as the name of a field does"
+                    self.refuse("IQ209", message, field, "give the field such a name, or hold it in a dict")
                 if not is_selector(node.args[0]):
                     self.refuse("IQ202", f"`{identifier}` of a computed value cannot be watched", node)
             elif identifier not in PURE_BUILTINS:
@@ -612,3 +618,13 @@ def _are_constants(items: list[ast.expr]) -> bool:
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_field_name(value: object) -> bool:
+    """Is it what `x.name` reads? Python takes some names in the text for others (`ﬁ` for `fi`)."""
+    return (
+        isinstance(value, str)
+        and value.isidentifier()
+        and not (iskeyword(value) or value == "__debug__")
+        and unicodedata.normalize("NFKC", value) == value
+    )
