@@ -167,7 +167,36 @@ def test_the_kept_answer_is_used_where_nothing_raises() -> None:
             def evaluated(query: str = query) -> Any:
                 raise AssertionError(f"{query} was evaluated")
 
+            assert scope[function](club, lambda: "by its text") == "by its text"  # asked for the first time
             assert scope[function](club, evaluated) is not None
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_an_answer_is_kept_from_the_second_time_on_that_it_is_asked_for(mode: str) -> None:
+    text = """
+class Club:
+    def __init__(self, members): self.members = members
+    def adults(self, limit): return {m for m in self.members if m > limit}
+def long(names): return any(len(name) > 3 for name in names)
+def make():
+    members, names = [10, 20, 30], ["ann"]
+    long(names)
+    return Club(members), names
+"""
+    compiled = incoq.compile_source(text, mode=mode, unmarked=True)
+    scope = load(compiled.code)
+    club, names = scope["make"]()
+    kept, asked = scope["r_adults_comprehension"], scope["asked_adults_comprehension"]
+    for limit in range(3000):
+        assert club.adults(limit) == {m for m in (10, 20, 30) if m > limit}
+    assert (len(kept), len(asked)) == (0, 1000)
+    assert (club.adults(2999), len(kept)) == (set(), 1)
+    club.members.append(5000)
+    assert (club.adults(2999), club.adults(0)) == ({5000}, {10, 20, 30, 5000})
+    told = [names._known_, scope["long"](names), names._known_]
+    names.append("anna")
+    names[:0] = ["bob"]
+    assert [*told, scope["long"](names)] == [False, False, True, True]
 
 
 def test_what_cannot_be_kept_is_left_as_it_is_and_said() -> None:
@@ -532,7 +561,9 @@ def _both(text: str, mode: str, use: Any) -> None:
     compiled = incoq.compile_source(text, mode=mode, unmarked=True)
     plain: dict[str, Any] = {"__name__": "plain"}
     exec(text, plain)
-    expected, found = use(plain), use(load(compiled.code))
+    scope = load(compiled.code)
+    scope["asked_first"] = lambda asked, params: False  # what is asked for once is kept, too
+    expected, found = use(plain), use(scope)
     assert len(expected) > 3
     different = [(i, *both) for i, both in enumerate(zip(found, expected, strict=True)) if both[0] != both[1]]
     assert not different

@@ -436,7 +436,7 @@ class Dict(dict[Any, Any]):
 
 Dict.__name__ = "dict"  # what messages call it
 
-list_extend, list_insert, list_pop = list.extend, list.insert, list.pop
+list_append, list_extend, list_insert, list_pop = list.append, list.extend, list.insert, list.pop
 list_replace, list_delete = list.__setitem__, list.__delitem__
 
 
@@ -511,7 +511,10 @@ class List(list[Any]):
         recover()
 
     def append(self, x: Any, /) -> None:
-        self._put_(len(self), x)
+        if self._known_ or self._counts_ is not None:
+            self._put_(len(self), x)
+        else:
+            list_append(self, x)  # no query has come to it
 
     def insert(self, at: Any, x: Any, /) -> None:
         list_insert([], at, x)  # an index that raises does so before anything is maintained
@@ -1006,6 +1009,21 @@ def is_exact(v: Any) -> bool:
         ALONE_EQUAL.add(cls)
         return True
     return False
+
+
+def asked_first(asked: Any, params: Any) -> bool:
+    """Is an unmarked query asked for a combination for the first time of late? To keep an answer that nobody
+    asks for again costs more than it brings. Nothing is kept alive by this; equal hashes cost time."""
+    try:
+        key = hash(params)
+    except TypeError:  # a container that no query has come to
+        key = hash(tuple(map(id, params)))
+    if key in asked:
+        return False
+    asked[key] = None
+    if len(asked) > 1000:
+        del asked[next(iter(asked))]
+    return True
 
 
 def exact(v: Any) -> Any:
@@ -1580,8 +1598,12 @@ def follow_fields(cls: Any, setters: Any, deleters: Any, unmarked: bool, indexed
     if put.__class__ is not SLOT or drop.__class__ is not SLOT:
         return  # it has its own, or a base has these already
 
+    special = {*setters, "__dict__", "__class__"}
+
     def assign(self: Any, attribute: str, value: Any, /) -> None:
-        if attribute in setters and (type(self).__setattr__ in FOLLOWING or not unmarked):
+        if attribute not in special:
+            put(self, attribute, value)
+        elif attribute in setters and (type(self).__setattr__ in FOLLOWING or not unmarked):
             setters[attribute](value, self)
         elif attribute in ("__dict__", "__class__") and hasattr(self, "__dict__"):
             held = list(vars(self).items())
