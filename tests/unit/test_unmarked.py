@@ -373,6 +373,62 @@ def large(p): return {x for x in p.members if x > 1}
     assert scope["large"](scope["Plain"]([1, 2])) == {2}
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "class Meta(type):\n    def __setattr__(cls, n, v): super().__setattr__(n, v)",
+        "def last(club, all_): return [0 for club.members in all_]",
+    ],
+)
+def test_what_the_rest_of_the_program_rules_out_leaves_the_comprehensions_as_they_are(
+    more: str,
+) -> None:
+    text = f"""
+class Club:
+    def __init__(self): self.members = [1, 30]
+    def adults(self): return {{m for m in self.members if m > 17}}
+{more}
+def main(show):
+    club = Club()
+    for m in range(20, 23):
+        club.members.append(m)
+        show(sorted(club.adults()))
+"""
+    compiled = incoq.compile_source(text, unmarked=True)
+    assert [(left.node.lineno, left.code) for left in compiled.left_out] == [(4, "IQ220")]
+    plain: dict[str, Any] = {}
+    exec(text, plain)
+    assert outputs(load(compiled.code)) == outputs(plain)
+    marked = text.replace("    def adults", "    @query\n    def adults")
+    with pytest.raises(incoq.CompileError):
+        incoq.compile_source("from incoq import query\n" + marked, unmarked=True)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_looking_through_all_attributes_means_what_it_means_to_python(mode: str) -> None:
+    text = """
+class Field:
+    def __init__(self): self.n = 1
+class Club:
+    name = Field()
+    def __init__(self): self.members = [1, 30]
+    def fields(self): return [n for n in dir(type(self)) if isinstance(getattr(type(self), n), Field)]
+    def adults(self): return {m for m in self.members if m > 17}
+    def set(self, n, members): getattr(self, n)["members"] = members
+ASKS = ["adults", "fields", "adults"]
+"""
+
+    def use(scope: dict[str, Any]) -> list[Any]:
+        club = scope["Club"]()
+        told = _told(club, scope["ASKS"])
+        club.members.append(40)
+        told += _told(club, scope["ASKS"])
+        club.set("__dict__", [50])  # goes past everything
+        return told + _told(club, scope["ASKS"])
+
+    _both(text, mode, use)
+
+
 def test_a_marked_query_that_reads_it_is_still_refused() -> None:
     text = """
 from incoq import query

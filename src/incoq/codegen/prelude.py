@@ -1544,6 +1544,9 @@ def named(attribute: Any) -> Any:
     """A computed name of an attribute, unless what it names changes fields unseen."""
     if attribute.__class__ is str and not UNSEEN.isdisjoint(attribute.split(".")):
         message = f"`{attribute}`, reached by a computed name, changes fields unseen"
+        if UNMARKED:  # no query reports it: from now on each is evaluated as it stands
+            refuse("IQ220", message)
+            return attribute
         raise IncoqRuntimeError("IQ220", message, "assign the field, or use `setattr`")
     return attribute
 
