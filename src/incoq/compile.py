@@ -202,7 +202,10 @@ def _compile(
                 support, modules = _write(program, known, plan, supply, private, tracked, fixed, without)
                 break
             except CompileError as error:
-                left = _unsafe_sites(known, plan, [(None, error)]) if alone else {}
+                if not alone:
+                    raise
+                left = _unsafe_sites(known, plan, [(frozenset(plan.fields()), error)])
+                left = left or _unsafe_sites(known, plan, [(None, error)])
                 if not left:
                     raise
         sites = [site for site in sites if site.query.name not in left and site.part_of not in left]

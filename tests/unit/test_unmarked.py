@@ -387,15 +387,17 @@ def test_what_the_rest_of_the_program_rules_out_leaves_the_comprehensions_as_the
 class Club:
     def __init__(self): self.members = [1, 30]
     def adults(self): return {{m for m in self.members if m > 17}}
+def large(members): return {{m for m in members if m > 20}}
 {more}
 def main(show):
     club = Club()
     for m in range(20, 23):
         club.members.append(m)
-        show(sorted(club.adults()))
+        show(sorted(club.adults()), sorted(large(club.members)))
 """
     compiled = incoq.compile_source(text, unmarked=True)
     assert [(left.node.lineno, left.code) for left in compiled.left_out] == [(4, "IQ220")]
+    assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [5]
     plain: dict[str, Any] = {}
     exec(text, plain)
     assert outputs(load(compiled.code)) == outputs(plain)
