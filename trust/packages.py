@@ -99,6 +99,18 @@ PACKAGES = (
     Package("more_itertools", "11.2.1", "more_itertools", "tests"),
     Package("pluggy", "1.7.0", "src/pluggy", "testing"),
     Package("networkx", "3.6.1", "networkx", "networkx/classes"),
+    Package("h2", "4.4.1", "src/h2", "tests", ("hypothesis",), ("-o", "addopts=")),
+    Package("import_linter", "2.16", "src/importlinter", "tests/unit", ("pyyaml",)),
+    Package("pycparser", "3.12", "pycparser", "tests"),
+    Package(
+        "python_constraint2",
+        "2.9.0",
+        "constraint",
+        "tests",
+        (),
+        # they need files that the sdist leaves out
+        ("-o", "addopts=", "--ignore=tests/test_constraint.py", "--ignore=tests/test_examples.py"),
+    ),
 )
 
 

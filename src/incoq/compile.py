@@ -196,13 +196,37 @@ def _compile(
         ]
         left = _unsafe_sites(known, plan, [*unsafe, *computed])
         if not left:
-            break
+            for _, error in unsafe:
+                raise error
+            try:
+                support, modules = _write(program, known, plan, supply, private, tracked, fixed, without)
+                break
+            except CompileError as error:
+                if not alone:
+                    raise
+                left = _unsafe_sites(known, plan, [(frozenset(plan.fields()), error)])
+                left = left or _unsafe_sites(known, plan, [(None, error)])
+                if not left:
+                    raise
         sites = [site for site in sites if site.query.name not in left and site.part_of not in left]
         left_out += left.values()
-    for _, error in unsafe:
-        raise error
-    sites = known
-    notices = [*find_slips(program, plan.fields()), *unconstrained(sites)]
+    notices = [*find_slips(program, plan.fields()), *unconstrained(known)]
+    return Compiled(program, tuple(known), plan, support, modules, tuple(notices), tuple(left_out))
+
+
+def _write(
+    program: Program,
+    sites: Sequence[QuerySite],
+    plan: Plan,
+    supply: NameSupply,
+    private: set[ast.AST],
+    tracked: set[str],
+    fixed: Mapping[str, ast.expr],
+    without: frozenset[str],
+) -> tuple[SupportCode, tuple[RewrittenModule, ...]]:
+    """The code of what is maintained, and the program's text beside it."""
+    alone = all(site.faults or site.part_of for site in sites)
+    trees = [module.tree for module in program.modules]
     acting = acting_operators(program)
     switches = "classes" not in without and not acting & OF_KEYS and may_switch_classes(program)
     plain = [n for n, value in fixed.items() if not is_incoq_set(program.modules[0], value)]
@@ -235,7 +259,7 @@ def _compile(
         for meant in sorted(shadowed(support.text_for([written.text]), written.module.bindings)):
             message = f"the program gives `{meant}` another meaning, which generated code needs"
             raise written.module.error("IQ213", message, written.module.bindings[meant].node)
-    return Compiled(program, tuple(sites), plan, support, modules, tuple(notices), tuple(left_out))
+    return support, modules
 
 
 def _plan(

@@ -167,7 +167,36 @@ def test_the_kept_answer_is_used_where_nothing_raises() -> None:
             def evaluated(query: str = query) -> Any:
                 raise AssertionError(f"{query} was evaluated")
 
+            assert scope[function](club, lambda: "by its text") == "by its text"  # asked for the first time
             assert scope[function](club, evaluated) is not None
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_an_answer_is_kept_from_the_second_time_on_that_it_is_asked_for(mode: str) -> None:
+    text = """
+class Club:
+    def __init__(self, members): self.members = members
+    def adults(self, limit): return {m for m in self.members if m > limit}
+def long(names): return any(len(name) > 3 for name in names)
+def make():
+    members, names = [10, 20, 30], ["ann"]
+    long(names)
+    return Club(members), names
+"""
+    compiled = incoq.compile_source(text, mode=mode, unmarked=True)
+    scope = load(compiled.code)
+    club, names = scope["make"]()
+    kept, asked = scope["r_adults_comprehension"], scope["asked_adults_comprehension"]
+    for limit in range(3000):
+        assert club.adults(limit) == {m for m in (10, 20, 30) if m > limit}
+    assert (len(kept), len(asked)) == (0, 1000)
+    assert (club.adults(2999), len(kept)) == (set(), 1)
+    club.members.append(5000)
+    assert (club.adults(2999), club.adults(0)) == ({5000}, {10, 20, 30, 5000})
+    told = [names._known_, scope["long"](names), names._known_]
+    names.append("anna")
+    names[:0] = ["bob"]
+    assert [*told, scope["long"](names)] == [False, False, True, True]
 
 
 def test_what_cannot_be_kept_is_left_as_it_is_and_said() -> None:
@@ -342,6 +371,64 @@ def large(p): return {x for x in p.members if x > 1}
     scope = load(compiled.code)
     assert scope["sizes"]([scope["Lazy"]([1, 2])]) == {2}
     assert scope["large"](scope["Plain"]([1, 2])) == {2}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "class Meta(type):\n    def __setattr__(cls, n, v): super().__setattr__(n, v)",
+        "def last(club, all_): return [0 for club.members in all_]",
+    ],
+)
+def test_what_the_rest_of_the_program_rules_out_leaves_the_comprehensions_as_they_are(
+    more: str,
+) -> None:
+    text = f"""
+class Club:
+    def __init__(self): self.members = [1, 30]
+    def adults(self): return {{m for m in self.members if m > 17}}
+def large(members): return {{m for m in members if m > 20}}
+{more}
+def main(show):
+    club = Club()
+    for m in range(20, 23):
+        club.members.append(m)
+        show(sorted(club.adults()), sorted(large(club.members)))
+"""
+    compiled = incoq.compile_source(text, unmarked=True)
+    assert [(left.node.lineno, left.code) for left in compiled.left_out] == [(4, "IQ220")]
+    assert [site.node.lineno for site in compiled.sites if site.faults and site.node] == [5]
+    plain: dict[str, Any] = {}
+    exec(text, plain)
+    assert outputs(load(compiled.code)) == outputs(plain)
+    marked = text.replace("    def adults", "    @query\n    def adults")
+    with pytest.raises(incoq.CompileError):
+        incoq.compile_source("from incoq import query\n" + marked, unmarked=True)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "incremental"])
+def test_looking_through_all_attributes_means_what_it_means_to_python(mode: str) -> None:
+    text = """
+class Field:
+    def __init__(self): self.n = 1
+class Club:
+    name = Field()
+    def __init__(self): self.members = [1, 30]
+    def fields(self): return [n for n in dir(type(self)) if isinstance(getattr(type(self), n), Field)]
+    def adults(self): return {m for m in self.members if m > 17}
+    def set(self, n, members): getattr(self, n)["members"] = members
+ASKS = ["adults", "fields", "adults"]
+"""
+
+    def use(scope: dict[str, Any]) -> list[Any]:
+        club = scope["Club"]()
+        told = _told(club, scope["ASKS"])
+        club.members.append(40)
+        told += _told(club, scope["ASKS"])
+        club.set("__dict__", [50])  # goes past everything
+        return told + _told(club, scope["ASKS"])
+
+    _both(text, mode, use)
 
 
 def test_a_marked_query_that_reads_it_is_still_refused() -> None:
@@ -532,7 +619,9 @@ def _both(text: str, mode: str, use: Any) -> None:
     compiled = incoq.compile_source(text, mode=mode, unmarked=True)
     plain: dict[str, Any] = {"__name__": "plain"}
     exec(text, plain)
-    expected, found = use(plain), use(load(compiled.code))
+    scope = load(compiled.code)
+    scope["asked_first"] = lambda asked, params: False  # what is asked for once is kept, too
+    expected, found = use(plain), use(scope)
     assert len(expected) > 3
     different = [(i, *both) for i, both in enumerate(zip(found, expected, strict=True)) if both[0] != both[1]]
     assert not different

@@ -476,7 +476,7 @@ def _imported(tree: ast.Module) -> dict[str, str]:
 
 
 def _may_change(text: ast.expr, fields: Collection[str], known: bool = True) -> bool:
-    """May a text that is executed change one of `fields`? Where that is `known`, what is no text is a function."""
+    """May a text that is executed change one of `fields`? If `known`, what is no text is a function."""
     match text:
         case ast.Constant(value=str(code)):
             try:

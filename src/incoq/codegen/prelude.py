@@ -436,7 +436,8 @@ class Dict(dict[Any, Any]):
 
 Dict.__name__ = "dict"  # what messages call it
 
-list_extend, list_insert, list_pop, list_sort = list.extend, list.insert, list.pop, list.sort
+list_append, list_extend, list_insert = list.append, list.extend, list.insert
+list_pop, list_sort = list.pop, list.sort
 list_replace, list_delete = list.__setitem__, list.__delitem__
 
 
@@ -520,7 +521,10 @@ class List(list[Any]):
                 self._lose_(list(self))
 
     def append(self, x: Any, /) -> None:
-        self._put_(len(self), x)
+        if self._known_ or self._counts_ is not None:
+            self._put_(len(self), x)
+        else:
+            list_append(self, x)  # no query has come to it
 
     def insert(self, at: Any, x: Any, /) -> None:
         list_insert([], at, x)  # an index that raises does so before anything is maintained
@@ -1035,6 +1039,21 @@ def is_exact(v: Any) -> bool:
         ALONE_EQUAL.add(cls)
         return True
     return False
+
+
+def asked_first(asked: Any, params: Any) -> bool:
+    """Is an unmarked query asked for a combination for the first time of late? To keep an answer that nobody
+    asks for again costs more than it brings. Nothing is kept alive by this; equal hashes cost time."""
+    try:
+        key = hash(params)
+    except TypeError:  # a container that no query has come to
+        key = hash(tuple(map(id, params)))
+    if key in asked:
+        return False
+    asked[key] = None
+    if len(asked) > 1000:
+        del asked[next(iter(asked))]
+    return True
 
 
 def exact(v: Any) -> Any:
@@ -1566,6 +1585,9 @@ def named(attribute: Any) -> Any:
     """A computed name of an attribute, unless what it names changes fields unseen."""
     if isinstance(attribute, str) and not UNSEEN.isdisjoint(str.split(attribute, ".")):
         message = f"`{attribute}`, reached by a computed name, changes fields unseen"
+        if UNMARKED:  # no query reports it: from now on each is evaluated as it stands
+            refuse("IQ220", message)
+            return attribute
         raise IncoqRuntimeError("IQ220", message, "assign the field, or use `setattr`")
     return attribute
 
@@ -1632,8 +1654,12 @@ def follow_fields(cls: Any, setters: Any, deleters: Any, unmarked: bool, indexed
     if put.__class__ is not SLOT or drop.__class__ is not SLOT:
         return  # it has its own, or a base has these already
 
+    special = {*setters, "__dict__", "__class__"}
+
     def assign(self: Any, attribute: str, value: Any, /) -> None:
-        if attribute in setters and (type(self).__setattr__ in FOLLOWING or not unmarked):
+        if attribute not in special:
+            put(self, attribute, value)
+        elif attribute in setters and (type(self).__setattr__ in FOLLOWING or not unmarked):
             setters[attribute](value, self)
         elif attribute in ("__dict__", "__class__") and hasattr(self, "__dict__"):
             held = list(vars(self).items())

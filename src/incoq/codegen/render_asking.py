@@ -56,7 +56,8 @@ class Asking:
                 self._usual(query)
 
     def _usual(self, query: RelationalQuery) -> None:
-        """An unmarked query: its answer where nothing would raise, and what Python gives otherwise."""
+        """An unmarked query: its answer where nothing would raise, from the second time on that it is asked
+        for, and what Python gives otherwise."""
         params = [self.events.renderer.local(p) for p in query.all_params]
         function = self.usual[query.name] = self.supply.fresh(f"usual_{query.name}")
         original = self.supply.fresh("original")
@@ -75,6 +76,12 @@ class Asking:
                        EXACT=self.support.is_exact)
             for p in params
         ]  # fmt: skip
+        asked_before = self.supply.fresh(f"asked_{query.name}")
+        self.stores += quote("A = {}", A=asked_before)
+        first = quote_expr(
+            "FIRST(A, K)", FIRST=self.support.asked_first, A=asked_before,
+            K=ast.Tuple([name(p) for p in params], ast.Load()),
+        )  # fmt: skip
         made = quote(
             "def FUNCTION():\n"
             "    try:\n"
@@ -84,7 +91,7 @@ class Asking:
             "    except Exception:\n        return ORIGINAL()\n"
             f"    return {own}",
             FUNCTION=function, ORIGINAL=original, A=self.events.answer, ASK=asked[-1], EXACT=exact,
-            FAULT=ast.BoolOp(ast.Or(), [*odd, *asked[:-1]]) if odd or len(asked) > 2 else asked[0],
+            FAULT=ast.BoolOp(ast.Or(), [*odd, first, *asked[:-1]]),
             PLAINSET=self.support.PlainSet,
         )  # fmt: skip
         assert isinstance(made[0], ast.FunctionDef)
