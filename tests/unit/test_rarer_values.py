@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
 from typing import Any
 
 import pytest
-from both_ways import HEADER, load, outputs, run_plain, same_both_ways, source
+from both_ways import HEADER, MODES, compile_in, load, outputs, run_plain, same_both_ways, source
 
 import incoq
 
@@ -880,3 +881,57 @@ def test_what_has_no_parts_is_skipped_though_its_class_has_operators() -> None:
             every()
     """
     same_both_ways(program)
+
+
+TELLING = """
+    class O:
+        def __init__(self, a): self.a = a
+
+    def put(x, a): x.a = a
+
+    @query
+    def texts(s): return {str(v) for v in {x.a for x in s}}
+
+    @query
+    def lengths(s): return sum(len(str(v)) for v in {x.a for x in s})
+
+    @query
+    def beside(s): return {(str(v), y.a) for y in s for v in {x.a for x in s}}
+"""
+
+
+def test_a_nested_answer_passes_on_that_a_value_became_an_equal_one() -> None:
+    same_both_ways(
+        TELLING
+        + """
+    def main(show):
+        x, y = O(1), O(5)
+        s = Set([x, y])
+        def every(): show(texts(s), lengths(s), beside(s))
+        every()
+        for value in (True, 1.0, 1, 0, False, 1.0):
+            x.a = value
+            every()
+        s.discard(x); every(); x.a = True; s.add(x); every()
+    """
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_of_equal_values_that_come_and_go_a_nested_answer_takes_back_the_one_it_gave(mode: str) -> None:
+    names = load(compile_in(source(TELLING), mode).code)
+    rng = random.Random(1)
+    for _ in range(40):
+        things, s = [names["O"](1) for _ in range(3)], names["Set"]()
+        for _ in range(40):
+            thing = rng.choice(things)
+            match rng.randrange(3):
+                case 0:
+                    s.add(thing)
+                case 1:
+                    s.discard(thing)
+                case 2:
+                    names["put"](thing, rng.choice((1, 1.0, True, 2, 2.0)))
+            if rng.random() < 0.3:
+                assert len(names["texts"](s)) == len({x.a for x in s})
+                names["lengths"](s), names["beside"](s)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Sequence
 
 from incoq.codegen.kept_answers import Form, form_of, value_of
+from incoq.codegen.look_alikes import tells_equals_apart
 from incoq.codegen.maintenance import tuple_of
 from incoq.codegen.quote import Filling, Holes, quote, quote_expr
 from incoq.codegen.render_block import Event
@@ -81,13 +82,26 @@ class NestedRenderer(HeadRenderer):
                 LOSE=lose, GAIN=gain, SEEN=self._seen(query, name(key)), **holes,
             )  # fmt: skip
         event = Event((*parts, name(self.value)))
+        holes["LOSE"] = self._run(self._before(dependents), event, False)
+        holes["GAIN"] = self._run(self._after(dependents), event, True)
+        if tells_equals_apart(self.plan, dependents):  # what is taken away is what was passed on
+            change = (
+                "if E in V[K] and (E not in R[K] or UNLIKE(STORED(V[K], E), STORED(R[K], E))):\n"
+                "    if E.__class__ not in ALONE:\n        E = STORED(V[K], E)\n"
+                "    LOSE\n    V[K].discard(E)\n"
+                "if E in R[K] and E not in V[K]:\n"
+                "    if E.__class__ not in ALONE:\n        E = STORED(R[K], E)\n"
+                "    V[K].add(E)\n    GAIN"
+            )
+        else:
+            change = (
+                "if E in R[K]:\n    if E not in V[K]:\n        V[K].add(E)\n        GAIN\n"
+                "elif E in V[K]:\n    LOSE\n    V[K].discard(E)"
+            )
+        holes |= {n.upper(): getattr(self.support, n) for n in ("unlike", "stored")}
         return quote(
-            "while D:\n    K, ES = D.popitem()\n    UNPACK\n    for E in ES:\n"
-            "        if E in R[K]:\n"
-            "            if E not in V[K]:\n                V[K].add(E)\n                GAIN\n"
-            "        elif E in V[K]:\n            LOSE\n            V[K].discard(E)",
-            LOSE=self._run(self._before(dependents), event, False),
-            GAIN=self._run(self._after(dependents), event, True), **holes,
+            "while D:\n    K, ES = D.popitem()\n    UNPACK\n    for E in ES:\n        CHANGE",
+            CHANGE=quote(change, ALONE=self.support.ALONE, **holes), **holes,
         )  # fmt: skip
 
     def _release_unneeded(self, query: RelationalQuery) -> list[ast.stmt]:
