@@ -157,7 +157,7 @@ def make(seed: int) -> Made:
                 names[kind] = name
                 break
     text, doc = rng.choice(STRINGS) + rng.choice(STRINGS), rng.choice(STRINGS)
-    canary = "__import__('builtins').canary_of_names = 1"
+    canary = "__import__('sys').canary_of_names = 1"
     source = PROGRAM.format(
         canary=canary, canary_default=f"exec({canary!r})" if rng.random() < 0.05 else "0", text=text, doc=doc,
         **names,
@@ -195,18 +195,18 @@ def scenario(space: dict[str, Any], made: Made) -> list[Any]:
 def check(seed: int) -> tuple[str, str]:
     """What became of a seed: `answered`, the code of a refusal, or a fault with its description."""
     made = make(seed)
-    if hasattr(builtins, "canary_of_names"):
-        del builtins.canary_of_names
+    if hasattr(sys, "canary_of_names"):
+        del sys.canary_of_names
     try:
         compiled = incoq.compile_source(made.text, mode=("filtered", "incremental")[seed % 2])
         code = compiled.code
     except incoq.CompileError as error:
-        if hasattr(builtins, "canary_of_names"):
+        if hasattr(sys, "canary_of_names"):
             return "fault", "the program ran while it was compiled"
         return error.code, ""
     except Exception as error:
         return "fault", f"the compiler raised {type(error).__name__}: {error}"
-    if hasattr(builtins, "canary_of_names"):
+    if hasattr(sys, "canary_of_names"):
         return "fault", "the program ran while it was compiled"
     try:
         expected: Any = scenario(load(made.text, "plain"), made)
