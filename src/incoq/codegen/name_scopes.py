@@ -91,6 +91,15 @@ class Scopes:
             scope = scope.parent
         return True
 
+    def binding(self, node: ast.Name) -> Scope:
+        """The scope that binds a name; that of the module, where none does."""
+        innermost = scope = self._of[node]
+        while scope.parent is not None and node.id not in scope.declared_global:
+            if node.id in scope.bound and (scope.kind != "class" or scope is innermost):
+                return scope
+            scope = scope.parent
+        return self.module
+
     def attribute(self, node: ast.Attribute) -> str:
         """The attribute that is meant, private names mangled: `self.__x` in class C is `_C__x`."""
         return mangled(node.attr, self._of[node].class_name)

@@ -1577,7 +1577,7 @@ def changed(old: Any, new: Any) -> bool:
 
 
 UNSEEN = {"__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"}
-UNSEEN |= {"__set__", "__delete__", "__setstate__", "setattr", "delattr", "exec", "eval", "compile"}
+UNSEEN |= {"__set__", "__delete__", "__setstate__", "setattr", "delattr"}
 UNSEEN |= {"__globals__", "f_globals", "__init__"}
 
 
