@@ -79,7 +79,7 @@ def container_classes(trees: Iterable[ast.Module], roots: Collection[str] = _CON
     ['A', 'B', 'C']
     """
     bases = [
-        (node.name, {_last_name(base) for base in node.bases})
+        (node.name, {_last_name(base) or "" for base in node.bases})
         for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
