@@ -93,9 +93,11 @@ def container_classes(trees: Iterable[ast.Module], roots: Collection[str] = _CON
     return frozenset(found)
 
 
-def find_container_bypasses(tree: ast.Module, containers: Collection[str] | None = None) -> list[Bypass]:
+def find_container_bypasses(
+    tree: ast.Module, containers: Collection[str] | None = None, modules: Collection[str] = ()
+) -> list[Bypass]:
     """The nodes by which the methods that Python's own containers have in C may change a container unseen;
-    `containers` are the program's classes of them.
+    `containers` are the program's classes of them, `modules` its modules.
 
     >>> [reason for _, reason in find_container_bypasses(ast.parse("super(Set, s).add(1)"))]
     ["super() leads past the container's own methods"]
@@ -145,8 +147,10 @@ def find_container_bypasses(tree: ast.Module, containers: Collection[str] | None
                     if isinstance(method, ast.FunctionDef) and method.name == "__new__"
                     if not _gives_new(method)
                 ]
-            case ast.Attribute(attr="queue", ctx=ast.Store()) if _imports(tree, "queue") and not _holds_queue(
-                node, parents, container_classes([tree], _QUEUES)
+            case ast.Attribute(attr="queue", ctx=ast.Store()) if (
+                "queue" not in modules
+                and _imports(tree, "queue")
+                and not _holds_queue(node, parents, container_classes([tree], _QUEUES))
             ):
                 found.append((node, "the list of a queue changes unseen"))
     return found
@@ -247,13 +251,14 @@ def _first_parameter(function: ast.FunctionDef) -> list[str]:
     return [a.arg for a in (*function.args.posonlyargs, *function.args.args)[:1]]
 
 
-def find_bypasses(tree: ast.Module, fields: Collection[str]) -> list[Bypass]:
-    """The nodes that may change one of `fields` unseen, each with a reason, in the order of the text.
+def find_bypasses(tree: ast.Module, fields: Collection[str], modules: Collection[str] = ()) -> list[Bypass]:
+    """The nodes that may change one of `fields` unseen, each with a reason, in the order of the text;
+    `modules` are those of the program itself.
 
     >>> [reason for _, reason in find_bypasses(ast.parse("vars(o).update(a=1); len(vars(o))"), {"a"})]
     ['vars() gives the fields away for writing']
     """
-    finder = _Finder(tree, fields)
+    finder = _Finder(tree, fields, modules)
     found = [(node, reason) for node in ast.walk(tree) for reason in finder.reasons(node)]
     return sorted(
         found, key=lambda bypass: (getattr(bypass[0], "lineno", 0), getattr(bypass[0], "col_offset", 0))
@@ -261,8 +266,8 @@ def find_bypasses(tree: ast.Module, fields: Collection[str]) -> list[Bypass]:
 
 
 class _Finder:
-    def __init__(self, tree: ast.Module, fields: Collection[str]) -> None:
-        self.fields = fields
+    def __init__(self, tree: ast.Module, fields: Collection[str], modules: Collection[str]) -> None:
+        self.fields, self.modules = fields, modules
         self.scopes = Scopes(tree)
         self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self.descriptors = _DESCRIPTORS | {
@@ -413,11 +418,14 @@ class _Finder:
                 yield from self._descriptor_fields(node, [target], func)
 
     def _path(self, func: ast.expr) -> str:
-        """What a function of an imported module is called there: `timeit.timeit`."""
+        """What a function of an imported module is called there, `timeit.timeit`; not of the program."""
+        path = ""
         match func:
             case ast.Attribute(value=ast.Name(id=module), attr=attr):
-                return f"{self.imported.get(module)}.{attr}"
-        return self.imported.get(func.id, "") if isinstance(func, ast.Name) else ""
+                path = f"{self.imported.get(module)}.{attr}"
+            case ast.Name(id=name):
+                path = self.imported.get(name, "")
+        return "" if path.partition(".")[0] in self.modules else path
 
     def _runs_text(self, call: ast.Call, path: str) -> bool:
         """Does a call execute a text that may change a field? For examples of this module see `reasons`."""
