@@ -82,14 +82,7 @@ class Scopes:
 
     def is_global(self, node: ast.Name) -> bool:
         """Whether a name in a function is that of the module."""
-        scope: Scope | None = self._of[node]
-        while scope is not None and scope.kind != "module":
-            if node.id in scope.declared_global:
-                return True
-            if node.id in scope.bound or node.id in scope.declared_nonlocal:
-                return False
-            scope = scope.parent
-        return True
+        return self.binding(node) is self.module
 
     def binding(self, node: ast.Name) -> Scope:
         """The scope that binds a name; that of the module, where none does."""
