@@ -32,6 +32,7 @@ HIDDEN = {  # of the field n
     "o.__dict__.get": "__dict__ gives the fields away for writing",
     "x = o.__dict__": "__dict__ gives the fields away for writing",
     "import json\njson.dumps(o.__dict__, cls=C)": "__dict__ gives the fields away for writing",
+    "import json\njson.dumps(o.__dict__, **how)": "__dict__ gives the fields away for writing",
     "f(o.__dict__)": "__dict__ gives the fields away for writing",
     "f(k=o.__dict__)": "__dict__ gives the fields away for writing",
     "x = {o.__dict__: 1}": "__dict__ gives the fields away for writing",
@@ -181,15 +182,15 @@ PAST_CONTAINERS = {
     ),
     "import queue\np.queue = l": "the list of a queue changes unseen",
     "import queue\nclass C(queue.Queue):\n  def f(o): o.queue = l": "the list of a queue changes unseen",
-    "import queue\nclass C:\n  def f(o): o.queue = l\nclass D(C, queue.Queue): 1": (
+    "import queue\nclass C:\n  def __init__(o): o.queue = l\nclass D(C, queue.Queue): 1": (
         "the list of a queue changes unseen"
     ),
     "class B:\n  def f(o): super().__init__()\nclass C(B, list): 1": (
         "__init__ is called on an object that exists already"
     ),
-    "class B:\n  def f(o): o.__init__()\nclass C(B, list): 1": (
-        "__init__ is called on an object that exists already"
-    ),
+    "class C:\n  def f(o): o.__init__()\nC.f([1])": "__init__ is called on an object that exists already",
+    "import queue\nclass Queue(list): 1\np.queue = Queue()": "the list of a queue changes unseen",
+    "import queue\nclass C:\n  def f(o, l): o.queue = l\nC.f(q, l)": "the list of a queue changes unseen",
 }
 WITHIN_CONTAINERS = [
     "super().add(1)", "class C(K):\n    def g(self): super(K, self).add(1)",
@@ -197,7 +198,7 @@ WITHIN_CONTAINERS = [
     "class C(set):\n    def __init__(self): set.__init__(self)", "p.queue = l",
     "import queue\no.queue = queue.PriorityQueue()", "import queue\no.queue = None",
     "import queue\nclass C(B):\n    def __init__(self, l): self.queue = l",
-    "class C:\n    def f(self): self.__init__()", "times['heappush'] = 1",
+    "times['heappush'] = 1",
     "getattr(m, 'heappush')(l, 1)", "class C:\n    def g(self): super(C, self).__init__()",
     "class C(set):\n    def __init__(self): super().__init__()",
     "class C(K):\n    def g(self): super().__init__()",
@@ -245,7 +246,7 @@ def test_names_that_only_sound_like_routes_are_those_of_the_program() -> None:
             return json.dumps(task.__dict__, default=str)
 
         def clear(self):
-            self.__init__()
+            self.queue = queue.Queue()
 
     @query
     def costly(tasks, least):

@@ -69,7 +69,7 @@ Bypass = tuple[ast.AST, str]
 
 
 _CONTAINERS = frozenset(["set", "dict", "list", "Set"])
-_QUEUES = frozenset(["Queue", "LifoQueue", "PriorityQueue"])
+_QUEUES = frozenset(["Queue", "LifoQueue", "PriorityQueue", "SimpleQueue"])
 
 
 def container_classes(trees: Iterable[ast.Module], roots: Collection[str] = _CONTAINERS) -> frozenset[str]:
@@ -150,7 +150,9 @@ def find_container_bypasses(
             case ast.Attribute(attr="queue", ctx=ast.Store()) if (
                 "queue" not in modules
                 and _imports(tree, "queue")
-                and not _holds_queue(node, parents, container_classes([tree], _QUEUES))
+                and not _holds_queue(
+                    node, parents, {*classes, *containers}, container_classes([tree], _QUEUES)
+                )
             ):
                 found.append((node, "the list of a queue changes unseen"))
     return found
@@ -165,24 +167,23 @@ def _imports(tree: ast.Module, module: str) -> bool:
     )
 
 
-def _holds_queue(field: ast.Attribute, parents: Mapping[ast.AST, ast.AST], queues: Collection[str]) -> bool:
-    """Is a queue held by this field, or is it one of an object that is none?"""
+def _holds_queue(
+    field: ast.Attribute,
+    parents: Mapping[ast.AST, ast.AST],
+    classes: Collection[str],
+    queues: Collection[str],
+) -> bool:
+    """Is a queue held by this field, or is it one of an object that is made, and no queue?"""
     match parents[field]:
         case ast.Assign(value=ast.Call(func=func)) | ast.AnnAssign(value=ast.Call(func=func)):
-            if (_last_name(func) or "").endswith("Queue"):
+            if (made := _last_name(func)) in _QUEUES and made not in classes:
                 return True
         case ast.Assign(value=ast.Constant()):
             return True
-    return _is_of_other(field.value, field, parents, queues)
-
-
-def _is_of_other(
-    node: ast.expr, at: ast.AST, parents: Mapping[ast.AST, ast.AST], classes: Collection[str]
-) -> bool:
-    """Is it the own object of a method of a class that is none of `classes`?"""
-    method = _function_around(at, parents)
+    method = _function_around(field, parents)
     owner = parents[method] if method is not None else None
-    return isinstance(owner, ast.ClassDef) and owner.name not in classes and _is_own(node, at, parents)
+    making = method is not None and method.name == "__init__" and _is_own(field.value, field, parents)
+    return making and isinstance(owner, ast.ClassDef) and owner.name not in queues
 
 
 def _gives_new(method: ast.FunctionDef) -> bool:
@@ -221,15 +222,13 @@ def _is_own(node: ast.expr, at: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> 
 
 
 def _is_making(call: ast.Call, parents: Mapping[ast.AST, ast.AST], containers: Collection[str]) -> bool:
-    """`Base.__init__(self, …)` or `super().__init__(…)` in an `__init__`; the latter, and `self.__init__(…)`,
-    in any method of a class that is no container."""
+    """`Base.__init__(self, …)` or `super().__init__(…)` in an `__init__`; the latter in any method of a class
+    that is no container."""
     method = _function_around(call, parents)
     if method is None:
         return False
     first = _first_parameter(method)
     match call.func:
-        case ast.Attribute(value=ast.Name() as receiver) if _is_of_other(receiver, call, parents, containers):
-            return True
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=args)):
             owner = parents[method]
             contained = isinstance(owner, ast.ClassDef) and owner.name in containers
@@ -513,7 +512,7 @@ class _Finder:
                 return True
             case ast.Call(func=func):
                 if self._path(func) in ("json.dump", "json.dumps", "pprint.pformat", "pprint.pprint"):
-                    return node in parent.args and all(k.arg != "cls" for k in parent.keywords)
+                    return node in parent.args and all(k.arg not in ("cls", None) for k in parent.keywords)
                 return self.scopes.is_builtin(func, _READING_FUNCTIONS)
         return False
 
