@@ -131,7 +131,10 @@ def find_container_bypasses(
                 (isinstance(receiver, ast.Name) and receiver.id in classes)
                 or _is_making(node, parents, containers)
             ):
-                found.append((node, "__init__ is called on an object that exists already"))
+                reason = (
+                    "__init__ is called on an object that exists already; move its body to another method"
+                )
+                found.append((node, reason))
             case ast.Call(func=func, args=args) if _last_name(func) in _BY_NAME:
                 named = {str(a.value) for a in args if isinstance(a, ast.Constant)}
                 if "__init__" in named:
