@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from incoq.codegen.build_package import is_package
 from incoq.codegen.build_program import RewrittenModule, bound_companions, merge, rewrite_module
 from incoq.codegen.build_support import SupportCode, build_support
 from incoq.codegen.find_bypasses import container_classes, find_bypasses, find_container_bypasses
@@ -314,13 +315,14 @@ def _faults(program: Program, plan: Plan, tracked: bool, unmarked: bool) -> Iter
     """What of the program makes some fields, or all containers, impossible to maintain."""
     yield from class_faults(program, plan, unmarked)
     fields = frozenset(plan.fields())
+    own = frozenset() if is_package(program) else frozenset(m.name for m in program.modules)
     for module in program.modules if fields else ():
-        found = find_bypasses(module.tree, fields)
+        found = find_bypasses(module.tree, fields, own)
         if unmarked:  # of what class an object is, and what that computes, is looked at when it runs
             found = [(node, reason) for node, reason in found if not isinstance(node, _OF_CLASSES)]
-        always = {node for node, _ in find_bypasses(module.tree, ())} if found else set()
+        always = {node for node, _ in find_bypasses(module.tree, (), own)} if found else set()
         of_one = {  # those that concern one field
-            field: {node for node, _ in find_bypasses(module.tree, (field,))} - always
+            field: {node for node, _ in find_bypasses(module.tree, (field,), own)} - always
             for field in (fields if any(node not in always for node, _ in found) else ())
         }
         for node, reason in found:
@@ -328,7 +330,7 @@ def _faults(program: Program, plan: Plan, tracked: bool, unmarked: bool) -> Iter
             yield blamed, module.error("IQ220", reason, node)
     containers = container_classes(module.tree for module in program.modules)
     for module in program.modules if tracked else ():
-        for node, reason in find_container_bypasses(module.tree, containers):
+        for node, reason in find_container_bypasses(module.tree, containers, own):
             yield None, module.error("IQ220", reason, node)
 
 

@@ -465,6 +465,71 @@ def test_a_class_that_computes_what_belongs_to_it_is_refused(kind: str, asked: s
             load(compile_in(program, mode).code)["ask"]()
 
 
+def test_a_class_that_computes_no_more_than_its_name_says_may_be_asked_about() -> None:
+    same_both_ways("""
+    import abc, enum, typing
+    from collections.abc import Hashable, Sized
+
+    class Registry(type):
+        made = []
+        def __iter__(cls): return iter(cls.made)
+        def __len__(cls): return len(cls.made)
+
+    class Model(metaclass=Registry): pass
+    class Base(abc.ABC): pass
+    class Kind(enum.Enum): ONE = 1
+
+    @typing.runtime_checkable
+    class Drawn(typing.Protocol):
+        def draw(self): ...
+
+    class Own(Base):
+        def draw(self): pass
+
+    class Box:
+        def __init__(self, v): self.v = v
+
+    NUMBERS = (int, float)
+    KINDS = (int, Kind)
+
+    @query
+    def asked(s, kind): return len({b for b in s if isinstance(b.v, kind)})
+    @query
+    def drawn(s): return len({b for b in s if isinstance(b.v, Drawn)})
+    @query
+    def kinds(s): return len({b for b in s if isinstance(b.v, (Kind, Model))})
+    @query
+    def either(s): return len({b for b in s if isinstance(b.v, KINDS)})
+
+    def main(show):
+        s = Set(Box(v) for v in (1, "a", Model(), Own(), Kind.ONE, None, ()))
+        for value in (0, Own(), Kind.ONE, Model()):
+            for kind in (Model, Base, Kind, Drawn, NUMBERS, KINDS, int | Base, Hashable, Sized):
+                show(asked(s, kind))
+            show(drawn(s), kinds(s), either(s))
+            for box in s:
+                if box.v == () or isinstance(box.v, Base): box.v = value
+    """)
+
+
+def test_a_class_that_computes_what_belongs_to_it_is_refused_after_a_tuple_of_others() -> None:
+    text = f"""
+from incoq import Set, query
+class M(type):
+    def __instancecheck__(cls, x): return True
+class K(metaclass=M): pass
+{PERSON}
+@query
+def q(s, kind): return {{p.a for p in s if isinstance(p, kind)}}
+def ask():
+    q(Set([P(1)]), (P, int))
+    q(Set([P(1)]), (P, K))
+    q(Set([P(1)]), (int, K))
+"""
+    with pytest.raises(Exception, match=r"IQ301.*a condition looks into a M"):
+        load(compile_in(text, "filtered").code)["ask"]()
+
+
 @pytest.mark.parametrize("name", ["'__dict__'", "'__di' + 'ct__'", "Name('__dict__')", "Name('__class__')"])
 @pytest.mark.parametrize("how", ["setattr", "object.__setattr__"])
 def test_a_name_that_stands_for_all_fields_is_refused_wherever_it_comes_from(name: str, how: str) -> None:

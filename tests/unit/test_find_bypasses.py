@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+from both_ways import same_both_ways
 
 from incoq.codegen.find_bypasses import find_bypasses, find_container_bypasses
 
@@ -30,6 +31,8 @@ HIDDEN = {  # of the field n
     "o.__dict__.update(n=1)": "__dict__ gives the fields away for writing",
     "o.__dict__.get": "__dict__ gives the fields away for writing",
     "x = o.__dict__": "__dict__ gives the fields away for writing",
+    "import json\njson.dumps(o.__dict__, cls=C)": "__dict__ gives the fields away for writing",
+    "import json\njson.dumps(o.__dict__, **how)": "__dict__ gives the fields away for writing",
     "f(o.__dict__)": "__dict__ gives the fields away for writing",
     "f(k=o.__dict__)": "__dict__ gives the fields away for writing",
     "x = {o.__dict__: 1}": "__dict__ gives the fields away for writing",
@@ -71,12 +74,14 @@ HIDDEN = {  # of the field n
     "builtins.__dict__": "builtins are reached in a roundabout way",
     "print.__self__": "builtins are reached in a roundabout way",
     "getattr(b, 'setattr')": "setattr is reached by its name",
-    "f(b)['delattr']": "delattr is reached by its name",
+    "f.__builtins__['delattr']": "builtins are reached in a roundabout way",
+    "globals()['__builtins__']": "builtins are reached in a roundabout way",
+    "sys._getframe().f_builtins['delattr']": "builtins are reached in a roundabout way",
     "C.__dict__['__dict__']": "__dict__ is reached by its name",
     "names.get('__dict__')": "__dict__ is reached by its name",
     "getattr_static(o, '__dict__')": "__dict__ is reached by its name",
     "getattr(C.n, '__set__')": "__set__ is reached by its name",
-    "getattr(gc, 'get_objects')": "get_objects is reached by its name",
+    "import gc\ngetattr(gc, 'get_objects')": "the module gc is passed on as a value",
     "setattr(o, '__dict__', d)": "__dict__ is replaced",
     "delattr(o, '__dict__')": "__dict__ is replaced",
     "object.__setattr__(o, '__class__', C)": "__class__ is replaced",
@@ -91,6 +96,8 @@ HIDDEN = {  # of the field n
     "functools.update_wrapper(o, f, ('n',))": "update_wrapper sets fields unseen",
     "wraps(f, updated=())(o)": "wraps sets fields unseen",
     "def f(): pass\nf.n = 1\nwraps(f)(o)": "wraps sets fields unseen",
+    "def g():\n    def f(): pass\n    f.n = 1\n    return wraps(f)(o)": "wraps sets fields unseen",
+    "class C:\n    def f(o): pass\nC.f.n = 1\nwraps(C.f)(o)": "wraps sets fields unseen",
     "from timeit import repeat\nrepeat(t, globals=d)": "timeit.repeat runs code that is not compiled",
     "import cProfile\ncProfile.run(t)": "cProfile.run runs code that is not compiled",
     "import doctest, m\ndoctest.testmod(m)": "doctest.testmod runs code that is not compiled",
@@ -120,6 +127,13 @@ SEEN = [
     "f(*o.__dict__)", "x = {**o.__dict__}", "'%s' % vars(o)", "x = o.__dict__ | {}", "not vars(o)",
     "vars = 1\nf = vars", "def __getstate__(self):\n    if x: return super().__getstate__()",
     "o.__getstate__() == d", "inspect.getmembers(o, p)", "p.parse_args()", "p.parse_args([])",
+    "import json\njson.dumps(o.__dict__, default=str)", "from pprint import pprint\npprint(vars(o))",
+    "def o(): pass\ndef f(o): o.n = 1\n@wraps(f)\ndef g(): pass",
+    "class C:\n    def o(self): pass\n    def f(self): self.o.n = 1\n@wraps(f)\ndef g(): pass",
+    "getattr(o, 'proxy')", "getattr(o, 'compile', None)", "attrgetter('get_objects')(o)",
+    "d['setattr'] = d['delattr']",
+    "@dataclass(slots=True)\nclass C:\n    n: ClassVar[int] = 0\nC.n",
+    "@d(slots=False)\nclass C:\n    n: int\nC.n",
     "builtins.setattr(o, 'n', 1)", "import os.path, gc", "import builtins as builtins",
     "from builtins import vars", "from inspect import signature", "from . import mock",
     "from weakref import ref", "getattr(o, 'n')", "def exec(t): pass\nexec(t)", "n = property(f)",
@@ -138,6 +152,7 @@ def test_what_only_reads_or_is_rewritten_is_no_route(text: str) -> None:
     assert find_bypasses(ast.parse(text), {"n"}) == []
 
 
+INIT_AGAIN = "__init__ is called on an object that exists already; move its body to another method"
 PAST_CONTAINERS = {
     "super(Set, s).add(1)": "super() leads past the container's own methods",
     "super(s.__class__, s).add(1)": "super() leads past the container's own methods",
@@ -148,17 +163,15 @@ PAST_CONTAINERS = {
     "vars(list)['append'](l, 1)": "the methods of list are taken out of its dict",
     "type(s).__mro__[1].add(s, 1)": "add of a class that is looked up among the ancestors of another",
     "a = type(s).__base__\na.add(s, 1)": "add is called of a class, in a module that looks for ancestors",
-    "s.__init__([1])": "__init__ is called on an object that exists already",
-    "def f(): s.__init__([1])": "__init__ is called on an object that exists already",
-    "class C(set):\n    def __init__(self, o): set.__init__(o)": (
-        "__init__ is called on an object that exists already"
-    ),
-    "class C(set): pass\nC.__init__(s, [1])": "__init__ is called on an object that exists already",
-    "class B(set): 1\nclass C(B): 1\nC.__init__()": "__init__ is called on an object that exists already",
-    "class C(set):\n    def g(o): super().__init__()": "__init__ is called on an object that exists already",
-    "class C:\n    def g(o): super(C, s).__init__()": "__init__ is called on an object that exists already",
-    "super(K, o).__init__()": "__init__ is called on an object that exists already",
-    "type(s).__init__(s)": "__init__ is called on an object that exists already",
+    "s.__init__([1])": INIT_AGAIN,
+    "def f(): s.__init__([1])": INIT_AGAIN,
+    "class C(set):\n    def __init__(self, o): set.__init__(o)": (INIT_AGAIN),
+    "class C(set): pass\nC.__init__(s, [1])": INIT_AGAIN,
+    "class B(set): 1\nclass C(B): 1\nC.__init__()": INIT_AGAIN,
+    "class C(set):\n    def g(o): super().__init__()": INIT_AGAIN,
+    "class C:\n    def g(o): super(C, s).__init__()": INIT_AGAIN,
+    "super(K, o).__init__()": INIT_AGAIN,
+    "type(s).__init__(s)": INIT_AGAIN,
     "getattr(s, '__init__')()": "__init__ is reached by its name",
     "methodcaller('heappush', l, 1)(m)": "heappush is reached by its name",
     "vars(m)['heappop'](l)": "heappop is reached by its name",
@@ -167,11 +180,22 @@ PAST_CONTAINERS = {
         "a C that exists already may be filled anew"
     ),
     "import queue\np.queue = l": "the list of a queue changes unseen",
+    "import queue\nclass C(queue.Queue):\n  def f(o): o.queue = l": "the list of a queue changes unseen",
+    "import queue\nclass C:\n  def __init__(o): o.queue = l\nclass D(C, queue.Queue): 1": (
+        "the list of a queue changes unseen"
+    ),
+    "class B:\n  def f(o): super().__init__()\nclass C(B, list): 1": (INIT_AGAIN),
+    "class C:\n  def f(o): o.__init__()\nC.f([1])": INIT_AGAIN,
+    "import queue\nclass Queue(list): 1\np.queue = Queue()": "the list of a queue changes unseen",
+    "import queue\nclass C:\n  def f(o, l): o.queue = l\nC.f(q, l)": "the list of a queue changes unseen",
 }
 WITHIN_CONTAINERS = [
     "super().add(1)", "class C(K):\n    def g(self): super(K, self).add(1)",
     "s.add(1)", "l.insert(0, 1)", "x = type(s).__mro__", "vars(o)", "C.__dict__",
     "class C(set):\n    def __init__(self): set.__init__(self)", "p.queue = l",
+    "import queue\no.queue = queue.PriorityQueue()", "import queue\no.queue = None",
+    "import queue\nclass C(B):\n    def __init__(self, l): self.queue = l",
+    "times['heappush'] = 1",
     "getattr(m, 'heappush')(l, 1)", "class C:\n    def g(self): super(C, self).__init__()",
     "class C(set):\n    def __init__(self): super().__init__()",
     "class C(K):\n    def g(self): super().__init__()",
@@ -190,3 +214,56 @@ def test_a_route_past_the_methods_of_containers_is_found(text: str, reason: str)
 @pytest.mark.parametrize("text", WITHIN_CONTAINERS)
 def test_the_own_methods_of_containers_are_no_route(text: str) -> None:
     assert find_container_bypasses(ast.parse(text)) == []
+
+
+def test_names_that_only_sound_like_routes_are_those_of_the_program() -> None:
+    same_both_ways("""
+    import functools
+    import json
+    import queue
+
+    class Task:
+        def __init__(self, name, cost):
+            self.name, self.cost, self.after = name, cost, []
+
+    class Tool:
+        proxy = None
+
+        def __init__(self):
+            self.queue = queue.PriorityQueue()
+            self.times = {"heappush": 0}
+
+        def compile(self, task):
+            self.times["heappush"] = task.cost
+            self.queue.put(task.cost)
+            return self.type(task, 1, 2)
+
+        def type(self, task, low, high):
+            task.cost += low + high
+            return json.dumps(task.__dict__, default=str)
+
+        def clear(self):
+            self.queue = queue.Queue()
+
+    @query
+    def costly(tasks, least):
+        return {t.name for t in tasks if t.cost >= least if not t.after}
+
+    def logged(f):
+        @functools.wraps(f)
+        def inner(*given):
+            return f(*given)
+        return inner
+
+    @logged
+    def task(task, name):
+        task.name = name
+
+    def main(show):
+        tool, tasks = Tool(), [Task("a", 1), Task("b", 5)]
+        show(sorted(costly(tasks, 4)), getattr(tool, "proxy", None))
+        for name in ("com" + "pile", "clear"):
+            show(getattr(tool, name)(*tasks[:name != "clear"]), sorted(costly(tasks, 4)))
+        task(tasks[0], "c")
+        show(sorted(costly(tasks, 4)), tool.queue.qsize())
+    """)

@@ -142,6 +142,8 @@ def _stable(text: str) -> bool:
         ("def f():\n    it = 1\n    it()", False),
         ("def f(): [it() for it in y]", False),
         ("class C:\n    def f(self): it()", True),
+        ("class C:\n    it = 1\n    def f(self): it()", True),
+        ("class C:\n    it = 1\n    it()", False),
     ],
 )
 def test_a_name_in_a_function_is_that_of_the_module(text: str, is_global: bool) -> None:

@@ -120,6 +120,39 @@ def test_a_compiled_directory_of_scripts_runs_without_incoq(scripts: Path, tmp_p
     assert (ran.stdout, ran.stderr) == (OUTPUT, "")
 
 
+def test_a_module_of_the_program_may_be_called_like_one_that_runs_texts(tmp_path: Path) -> None:
+    root = tmp_path / "app"
+    root.mkdir()
+    (root / "profile.py").write_text("def run(text): return [text]\n")
+    (root / "queue.py").write_text("class Queue:\n    def __init__(self): self.queue = []\n")
+    (root / "main.py").write_text("""
+from profile import run
+import queue
+from incoq import query
+
+@query
+def large(q): return {x for x in q.queue if x > 1}
+
+q = queue.Queue()
+print(sorted(large(q)), run("q.queue = 1"))
+q.queue = [1]
+q.queue.append(2)
+print(sorted(large(q)))
+""")
+    assert compile_to(root, tmp_path / "out") == 0
+    ran = python("main.py", cwd=tmp_path / "out")
+    assert (ran.stdout, ran.stderr) == ("[] ['q.queue = 1']\n[2]\n", "")
+
+
+def test_a_package_has_no_module_that_is_called_like_one_that_runs_texts(tmp_path: Path) -> None:
+    root = tmp_path / "app"
+    root.mkdir()
+    (root / "profile.py").write_text("def run(text): return [text]\n")
+    (root / "__init__.py").write_text("from incoq import query\n@query\ndef q(o): return {x for x in o.n}\n")
+    (root / "__main__.py").write_text("import profile\nprofile.run('o.n = 1')\n")
+    assert compile_to(root, tmp_path / "out") == 1
+
+
 def test_a_package_goes_below_the_output_unless_that_has_its_name(package: Path, tmp_path: Path) -> None:
     assert compile_to(package, tmp_path / "out") == 0
     assert compile_to(package, tmp_path / "other" / "app") == 0

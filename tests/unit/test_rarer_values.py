@@ -935,3 +935,48 @@ def test_of_equal_values_that_come_and_go_a_nested_answer_takes_back_the_one_it_
             if rng.random() < 0.3:
                 assert len(names["texts"](s)) == len({x.a for x in s})
                 names["lengths"](s), names["beside"](s)
+
+
+def test_the_least_is_an_element_that_is_there_not_one_that_was_equal_to_it() -> None:
+    same_both_ways("""
+    import dataclasses
+
+    @dataclasses.dataclass(frozen=True, order=True)
+    class Card:
+        rank: int
+        name: str = dataclasses.field(compare=False)
+
+    class Hand:
+        def __init__(self, *cards): self.cards = Set(cards)
+
+    @query
+    def least(hand): return min((c for c in hand.cards), default=None)
+    @query
+    def most(hand): return max((c for c in hand.cards), default=None)
+    @query
+    def held(hand): return {c for c in hand.cards}
+    @query
+    def best(hand): return max(held(hand), default=None)
+
+    def main(show):
+        def told(hand): show(repr(least(hand)), repr(most(hand)), repr(best(hand)))
+        for old, new, others in (
+            (0, False, (5,)), (1, True, (0,)), (2, 2.0, (1, 3)), ((0, 1), (False, 1.0), ((2, 2),)),
+            (Card(3, "a"), Card(3, "b"), (Card(2, "c"),)), (Card(1, "a"), Card(1, "b"), (Card(2, "c"),)),
+        ):
+            hand = Hand(old, *others)
+            told(hand)
+            hand.cards.remove(old)
+            hand.cards.add(new)
+            told(hand)
+            hand.cards.remove(new)
+            told(hand)
+            hand.cards.add(old)
+            told(hand)
+            hand.cards = Set([new])
+            told(hand)
+            hand.cards.clear()
+            told(hand)
+            hand.cards.add(old)
+            told(hand)
+    """)

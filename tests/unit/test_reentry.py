@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import threading
 from typing import Any
 
@@ -308,6 +309,19 @@ def test_an_answer_whose_elements_update_when_they_are_compared_is_one_of_its_ow
             show(read(s), len(held(s)))
             K.act = None
     """)  # fmt: skip
+
+
+@pytest.mark.parametrize(("operator", "alone"), [("__repr__", False), ("__enter__", False), ("__lt__", True)])
+def test_an_answer_is_copied_only_where_what_it_is_asked_may_update(operator: str, alone: bool) -> None:
+    text = textwrap.dedent(f"""
+    from incoq import Set, query
+    class K:
+        def {operator}(self, other=None): return act(self)
+    @query
+    def held(s): return {{x.n for x in s}}
+    def least(s): return min(held(s))
+    """)
+    assert ("min(held(s))" in compile_in(text, "filtered").code) is alone
 
 
 ASKING = """

@@ -182,21 +182,28 @@ class Mean(Sum):
 
 
 class Ordered:
-    """Counts of the elements, and a heap of them; deleted ones leave the heap when they come up."""
+    """Counts of the elements, and a heap of them; deleted ones leave the heap when they come up. Until then,
+    an element that equals one has its place: 1 that of `True`."""
 
     def __init__(self) -> None:
         self.counts: dict[Any, int] = {}
         self.heap: list[Any] = []
+        self.gone: set[Any] = set()  # deleted, and in the heap
+        self.instead: dict[Any, Any] = {}  # what equals an element of the heap, and is meant by it
         self.sortable = True
 
     def add(self, x: Any, times: int = 1) -> None:
         count = self.counts.get(x, 0)
         self.counts[x] = count + times
-        if not count and self.sortable:
-            try:
-                heapq.heappush(self.heap, self.entry(x))
-            except Exception:
-                self.sortable = False  # the answer says so, as Python would; a heap half made is not used
+        if not count:
+            if x in self.gone:
+                self.gone.remove(x)
+                self.instead[x] = x
+            elif self.sortable:
+                try:
+                    heapq.heappush(self.heap, self.entry(x))
+                except Exception:
+                    self.sortable = False  # the answer says so, as Python would; a heap half made is not used
         if len(self.heap) > 32 and len(self.heap) > 4 * len(self.counts):
             self.rebuild()
 
@@ -206,10 +213,17 @@ class Ordered:
             self.counts[x] = count - times
         else:
             del self.counts[x]
+            if self.instead:
+                self.instead.pop(x, None)
+            if self.sortable:
+                self.gone.add(x)
             if not self.counts:
                 self.heap, self.sortable = [], True
+                self.gone.clear()
 
     def rebuild(self) -> None:
+        self.gone.clear()
+        self.instead.clear()
         try:
             self.heap = [self.entry(x) for x in self.counts]
             heapq.heapify(self.heap)
@@ -223,11 +237,12 @@ class Ordered:
         return entry
 
     def first(self) -> Any:
-        while self.element(self.heap[0]) not in self.counts:
+        while (found := self.element(self.heap[0])) not in self.counts:
             self.sortable = False  # where a comparison raises, what is left is no heap
             heapq.heappop(self.heap)
+            self.gone.discard(found)
             self.sortable = True
-        return self.element(self.heap[0])
+        return self.instead.get(found, found) if self.instead else found
 
 
 NOTHING: Any = object()

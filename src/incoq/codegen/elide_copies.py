@@ -20,6 +20,7 @@ from incoq.frontend.program import Module
 _CONSUMERS = frozenset(["len", "bool", "sorted", "list", "tuple", "frozenset"])
 # Those that ask each element something on the way: where that may update, they need an answer of their own.
 _ASKING = frozenset(["any", "all", "sum", "min", "max"])
+_ASKED = frozenset(["__bool__", "__len__", "__add__", "__radd__", "__lt__", "__gt__", "__eq__", "__del__"])
 
 
 def elide_copies(
@@ -32,7 +33,7 @@ def elide_copies(
     """The nodes to replace, each with the text that gives the kept answer: the called function or, where the
     query reads globals, which are parameters of it too, or has no parameter at all, the whole call. `acting`
     are operators by which code of the program may update."""
-    consumers = _CONSUMERS if acting else _CONSUMERS | _ASKING
+    consumers = _CONSUMERS | (_ASKING if _ASKED.isdisjoint(acting) else frozenset())
     times = Counter(bound_names(module.tree))
 
     def is_global(identifier: str) -> bool:

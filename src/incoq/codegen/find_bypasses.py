@@ -12,7 +12,7 @@ import ast
 import builtins
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from incoq.codegen.name_scopes import Scopes
+from incoq.codegen.name_scopes import Scope, Scopes
 from incoq.codegen.rewrite_displays import HEAP_FUNCTIONS
 
 _READING_METHODS = frozenset(["get", "items", "keys", "values", "copy"])
@@ -41,11 +41,10 @@ _GIVES_DICTS = {
     "gc": ("get_referents", "get_referrers", "get_objects"),
     "inspect": ("getmembers", "getmembers_static"),
 }
-_RUNNING = frozenset(["exec", "eval", "compile"])
 _NAMED_ROUTES = frozenset(
     (
         *("__dict__", "__setattr__", "__delattr__", "__setstate__", "__set__", "__delete__"),
-        *("setattr", "delattr", "proxy", *_STATES, *_RUNNING, *_GIVES_DICTS["gc"], *_GIVES_DICTS["inspect"]),
+        *("setattr", "delattr", *_STATES),
     )
 )
 _REPLACED = frozenset(["__dict__", "__class__", "__bases__"])
@@ -58,7 +57,6 @@ _RUNS_TEXT = {
     "runpy.run_path": 0,
 }  # fmt: skip
 _RUN_TEXTS = ("code", "codeop", "doctest")  # modules that do nothing else
-_CONTAINERS = frozenset(["set", "dict", "list", "Set"])
 _ANCESTORS = frozenset(["__mro__", "__bases__", "__base__", "mro"])
 _OF_ONE = frozenset(["add", "discard", "remove", "append", "extend", "__delitem__"])  # take one argument
 _METHODS = frozenset(name for cls in (set, dict, list) for name in dir(cls)) - frozenset(dir(object))
@@ -70,27 +68,36 @@ _BY_MODULE = frozenset(["__import__", "import_module"])
 Bypass = tuple[ast.AST, str]
 
 
-def container_classes(trees: Iterable[ast.Module]) -> frozenset[str]:
-    """The names of the classes of a program that are derived from containers.
+_CONTAINERS = frozenset(["set", "dict", "list", "Set"])
+_QUEUES = frozenset(["Queue", "LifoQueue", "PriorityQueue", "SimpleQueue"])
 
-    >>> sorted(container_classes([ast.parse("class A(list): 1\\nclass B(A): 1\\nclass C: 1")]))
-    ['A', 'B']
+
+def container_classes(trees: Iterable[ast.Module], roots: Collection[str] = _CONTAINERS) -> frozenset[str]:
+    """The names of a program's classes that are derived from containers, and of the bases of these.
+
+    >>> sorted(container_classes([ast.parse("class A: 1\\nclass B(A, set): 1\\nclass C(B): 1\\nclass D: 1")]))
+    ['A', 'B', 'C']
     """
     bases = [
-        (node.name, {_last_name(base) for base in node.bases})
+        (node.name, {_last_name(base) or "" for base in node.bases})
         for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     ]
     found: set[str] = set()
-    while more := {name for name, above in bases if above & (_CONTAINERS | found)} - found:
+    while more := {name for name, above in bases if above & {*roots, *found}} - found:
+        found |= more
+    own = {name for name, _ in bases}
+    while more := {base for name, above in bases if name in found for base in above & own} - found:
         found |= more
     return frozenset(found)
 
 
-def find_container_bypasses(tree: ast.Module, containers: Collection[str] | None = None) -> list[Bypass]:
+def find_container_bypasses(
+    tree: ast.Module, containers: Collection[str] | None = None, modules: Collection[str] = ()
+) -> list[Bypass]:
     """The nodes by which the methods that Python's own containers have in C may change a container unseen;
-    `containers` are the program's classes of them.
+    `containers` are the program's classes of them, `modules` its modules.
 
     >>> [reason for _, reason in find_container_bypasses(ast.parse("super(Set, s).add(1)"))]
     ["super() leads past the container's own methods"]
@@ -124,14 +131,17 @@ def find_container_bypasses(tree: ast.Module, containers: Collection[str] | None
                 (isinstance(receiver, ast.Name) and receiver.id in classes)
                 or _is_making(node, parents, containers)
             ):
-                found.append((node, "__init__ is called on an object that exists already"))
+                reason = (
+                    "__init__ is called on an object that exists already; move its body to another method"
+                )
+                found.append((node, reason))
             case ast.Call(func=func, args=args) if _last_name(func) in _BY_NAME:
                 named = {str(a.value) for a in args if isinstance(a, ast.Constant)}
                 if "__init__" in named:
                     found.append((node, "__init__ is reached by its name"))
                 if _last_name(func) != "getattr" and (heap := sorted(named & HEAP_FUNCTIONS)):
                     found.append((node, f"{heap[0]} is reached by its name"))
-            case ast.Subscript(slice=ast.Constant(value=str(key))) if key in HEAP_FUNCTIONS:
+            case ast.Subscript(slice=ast.Constant(value=str(key)), ctx=ast.Load()) if key in HEAP_FUNCTIONS:
                 found.append((node, f"{key} is reached by its name"))
             case ast.ClassDef(name=name) if name in containers:
                 found += [
@@ -140,7 +150,13 @@ def find_container_bypasses(tree: ast.Module, containers: Collection[str] | None
                     if isinstance(method, ast.FunctionDef) and method.name == "__new__"
                     if not _gives_new(method)
                 ]
-            case ast.Attribute(attr="queue", ctx=ast.Store()) if _imports(tree, "queue"):
+            case ast.Attribute(attr="queue", ctx=ast.Store()) if (
+                "queue" not in modules
+                and _imports(tree, "queue")
+                and not _holds_queue(
+                    node, parents, {*classes, *containers}, container_classes([tree], _QUEUES)
+                )
+            ):
                 found.append((node, "the list of a queue changes unseen"))
     return found
 
@@ -152,6 +168,25 @@ def _imports(tree: ast.Module, module: str) -> bool:
         or (isinstance(node, ast.ImportFrom) and node.module == module)
         for node in ast.walk(tree)
     )
+
+
+def _holds_queue(
+    field: ast.Attribute,
+    parents: Mapping[ast.AST, ast.AST],
+    classes: Collection[str],
+    queues: Collection[str],
+) -> bool:
+    """Is a queue held by this field, or is it one of an object that is made, and no queue?"""
+    match parents[field]:
+        case ast.Assign(value=ast.Call(func=func)) | ast.AnnAssign(value=ast.Call(func=func)):
+            if (made := _last_name(func)) in _QUEUES and made not in classes:
+                return True
+        case ast.Assign(value=ast.Constant()):
+            return True
+    method = _function_around(field, parents)
+    owner = parents[method] if method is not None else None
+    making = method is not None and method.name == "__init__" and _is_own(field.value, field, parents)
+    return making and isinstance(owner, ast.ClassDef) and owner.name not in queues
 
 
 def _gives_new(method: ast.FunctionDef) -> bool:
@@ -218,13 +253,14 @@ def _first_parameter(function: ast.FunctionDef) -> list[str]:
     return [a.arg for a in (*function.args.posonlyargs, *function.args.args)[:1]]
 
 
-def find_bypasses(tree: ast.Module, fields: Collection[str]) -> list[Bypass]:
-    """The nodes that may change one of `fields` unseen, each with a reason, in the order of the text.
+def find_bypasses(tree: ast.Module, fields: Collection[str], modules: Collection[str] = ()) -> list[Bypass]:
+    """The nodes that may change one of `fields` unseen, each with a reason, in the order of the text;
+    `modules` are those of the program itself.
 
     >>> [reason for _, reason in find_bypasses(ast.parse("vars(o).update(a=1); len(vars(o))"), {"a"})]
     ['vars() gives the fields away for writing']
     """
-    finder = _Finder(tree, fields)
+    finder = _Finder(tree, fields, modules)
     found = [(node, reason) for node in ast.walk(tree) for reason in finder.reasons(node)]
     return sorted(
         found, key=lambda bypass: (getattr(bypass[0], "lineno", 0), getattr(bypass[0], "col_offset", 0))
@@ -232,8 +268,8 @@ def find_bypasses(tree: ast.Module, fields: Collection[str]) -> list[Bypass]:
 
 
 class _Finder:
-    def __init__(self, tree: ast.Module, fields: Collection[str]) -> None:
-        self.fields = fields
+    def __init__(self, tree: ast.Module, fields: Collection[str], modules: Collection[str]) -> None:
+        self.fields, self.modules = fields, modules
         self.scopes = Scopes(tree)
         self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self.descriptors = _DESCRIPTORS | {
@@ -244,14 +280,17 @@ class _Finder:
         self.imported = _imported(tree)
         self.has_doctests = "doctest" in {path.partition(".")[0] for path in self.imported.values()}
         classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+        self.functions: dict[str, list[Scope]] = {}
+        for n in ast.walk(tree):
+            if isinstance(n, ast.FunctionDef):
+                self.functions.setdefault(n.name, []).append(self.scopes.scope(n))
         self.restores = any("__setstate__" in _names_defined(n) for n in classes)
         self.slots = _slots(classes)
-        functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
         self.functions_have_fields = any(
             isinstance(n, ast.Attribute)
             and isinstance(n.ctx, ast.Store)
             and n.attr in fields
-            and _last_name(n.value) in functions
+            and self._is_function(n.value)
             for n in ast.walk(tree)
         )
 
@@ -265,8 +304,8 @@ class _Finder:
                 for argument in args:
                     if isinstance(argument, ast.Constant) and argument.value in _NAMED_ROUTES:
                         yield f"{argument.value} is reached by its name"
-            case ast.Subscript(slice=ast.Constant(value="__dict__" | "setattr" | "delattr" as key)):
-                yield f"{key} is reached by its name"
+            case ast.Subscript(slice=ast.Constant(value="__dict__")):
+                yield "__dict__ is reached by its name"
             case ast.Call(func=ast.Attribute(attr=attr), args=[ast.Constant(value="__dict__"), *_]) if (
                 attr in _BY_KEY
             ):
@@ -298,10 +337,14 @@ class _Finder:
                     yield f"{_last_name(func)} sets fields unseen"
             case ast.Name(id="vars") if self.scopes.is_builtin(node, ("vars",)) and not self._is_called(node):
                 yield "vars is passed on as a value"
-            case ast.Name(id="exec" | "eval" | "compile") if self.scopes.is_builtin(node, _RUNNING):
+            case ast.Name(id="exec" | "eval" | "compile") if self.scopes.is_builtin(
+                node, ("exec", "eval", "compile")
+            ):
                 yield f"{node.id} runs code that is not compiled"
             case (
                 ast.Name(id="__builtins__")
+                | ast.Constant(value="__builtins__")
+                | ast.Attribute(attr="__builtins__" | "f_builtins")
                 | ast.Attribute(
                     value=ast.Name(id="builtins"),
                     attr="exec" | "eval" | "compile" | "__dict__" | "__getattribute__",
@@ -377,11 +420,14 @@ class _Finder:
                 yield from self._descriptor_fields(node, [target], func)
 
     def _path(self, func: ast.expr) -> str:
-        """What a function of an imported module is called there: `timeit.timeit`."""
+        """What a function of an imported module is called there, `timeit.timeit`; not of the program."""
+        path = ""
         match func:
             case ast.Attribute(value=ast.Name(id=module), attr=attr):
-                return f"{self.imported.get(module)}.{attr}"
-        return self.imported.get(func.id, "") if isinstance(func, ast.Name) else ""
+                path = f"{self.imported.get(module)}.{attr}"
+            case ast.Name(id=name):
+                path = self.imported.get(name, "")
+        return "" if path.partition(".")[0] in self.modules else path
 
     def _runs_text(self, call: ast.Call, path: str) -> bool:
         """Does a call execute a text that may change a field? For examples of this module see `reasons`."""
@@ -404,6 +450,15 @@ class _Finder:
                 in_class = isinstance(self.parents[stmt], ast.ClassDef) and isinstance(target, ast.Name)
                 if (in_class or isinstance(target, ast.Attribute)) and _last_name(target) in self.fields:
                     yield f"{_last_name(target)} is a descriptor, not a field"
+
+    def _is_function(self, node: ast.expr) -> bool:
+        """Does an expression name a function of this module, or a method by its class?"""
+        match node:
+            case ast.Name(id=name):
+                return self.scopes.binding(node) in self.functions.get(name, ())
+            case ast.Attribute(value=ast.Name(id=cls), attr=name):
+                return any(scope.class_name == cls for scope in self.functions.get(name, ()))
+        return False
 
     def _is_passed_on(self, node: ast.AST) -> bool:
         """Does a name stand for a module, and for something else than what it takes a part of?"""
@@ -459,6 +514,8 @@ class _Finder:
             case ast.UnaryOp(op=ast.Not()):
                 return True
             case ast.Call(func=func):
+                if self._path(func) in ("json.dump", "json.dumps", "pprint.pformat", "pprint.pprint"):
+                    return node in parent.args and all(k.arg not in ("cls", None) for k in parent.keywords)
                 return self.scopes.is_builtin(func, _READING_FUNCTIONS)
         return False
 
@@ -534,6 +591,7 @@ def _slots(classes: Iterable[ast.ClassDef]) -> dict[str, set[str]]:
         own = {n for base in node.bases for n in found.get(_last_name(base) or "", ())}
         slotted = any(
             keyword.arg == "slots"
+            and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
             for decorator in node.decorator_list
             if isinstance(decorator, ast.Call)
             for keyword in decorator.keywords
@@ -542,7 +600,9 @@ def _slots(classes: Iterable[ast.ClassDef]) -> dict[str, set[str]]:
             match stmt:
                 case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):
                     own |= {str(n.value) for n in ast.walk(value) if isinstance(n, ast.Constant)}
-                case ast.AnnAssign(target=ast.Name(id=name)) if slotted:
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if (
+                    slotted and "ClassVar" not in ast.unparse(kind)
+                ):
                     own.add(name)
         if own:
             found[node.name] = own

@@ -219,13 +219,22 @@ class _Lower(ast.NodeTransformer):
                 owner = self.support.storing(args[0], str(node.args[1].value))
                 return ast.Call(node.func, [owner, *args[1:]], keywords)
             case ast.Name(id="isinstance") if not _is_builtin(args[1]):  # a class may compute what is one
-                return ast.Call(node.func, [args[0], self._plain(args[1])], keywords)
+                return ast.Call(node.func, [args[0], self._kinds(args[1])], keywords)
             case ast.Name(id="hasattr" | "getattr" | "isinstance" | "type" | "callable"):
                 return ast.Call(node.func, args, keywords)
             case ast.Attribute(value=receiver, attr=attr):
                 func = ast.Attribute(self._value(self.visit(receiver), attr), attr, ast.Load())
                 return ast.Call(func, [self._plain(a) for a in args], keywords)
         return ast.Call(node.func, [self._plain(a) for a in args], keywords)
+
+    def _kinds(self, node: ast.expr) -> ast.expr:
+        """Let through only classes that compute nothing."""
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self._kinds(i) for i in node.elts], ast.Load())
+        if _is_builtin(node):
+            return node
+        checked = self._call(self.support.kinds, node)
+        return self._unless(node, self.support.KINDS, checked) if isinstance(node, ast.Name) else checked
 
     def _fitting(self, value: ast.expr) -> ast.expr:
         """Raise unless a value can be in a set; the usual classes need no call."""

@@ -82,14 +82,16 @@ class Scopes:
 
     def is_global(self, node: ast.Name) -> bool:
         """Whether a name in a function is that of the module."""
-        scope: Scope | None = self._of[node]
-        while scope is not None and scope.kind != "module":
-            if node.id in scope.declared_global:
-                return True
-            if node.id in scope.bound or node.id in scope.declared_nonlocal:
-                return False
+        return self.binding(node) is self.module
+
+    def binding(self, node: ast.Name) -> Scope:
+        """The scope that binds a name; that of the module, where none does."""
+        innermost = scope = self._of[node]
+        while scope.parent is not None and node.id not in scope.declared_global:
+            if node.id in scope.bound and (scope.kind != "class" or scope is innermost):
+                return scope
             scope = scope.parent
-        return True
+        return self.module
 
     def attribute(self, node: ast.Attribute) -> str:
         """The attribute that is meant, private names mangled: `self.__x` in class C is `_C__x`."""

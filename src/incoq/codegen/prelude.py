@@ -1259,8 +1259,6 @@ OPERATORS = [
     "__iter__",
     "__round__",
     "__bytes__",
-    "__instancecheck__",
-    "__subclasscheck__",
 ]
 PLAIN = {int, float, str, bytes, bool, complex, type(None), range, type(int | str)}
 
@@ -1277,16 +1275,45 @@ def plain(v: Any) -> Any:
     if issubclass(cls, (int, float, str, bytes, complex)) or is_value_class(cls):
         return unmoved(v)
     if not issubclass(cls, (set, list, dict)) and not any(
-        base not in (object, type)
-        and base.__module__ != "abc"
-        and any(operator in base.__dict__ for operator in OPERATORS)
+        base not in (object, type) and any(operator in base.__dict__ for operator in OPERATORS)
         for base in cls.__mro__
     ):
         PLAIN.add(cls)  # nothing to look into: Python's own error, or its own text, is the answer
         return v
+    raise closed(cls)
+
+
+def closed(cls: Any) -> TypeError:
+    """Refuse what a condition looks into."""
     way = "compare or compute with tuples, or with the objects that hold it; `len` and `in` are maintained"
     refuse("IQ301", f"a condition looks into a {cls.__name__}, whose content may change unseen", way)
-    raise TypeError(f"cannot look into {cls.__name__}")
+    return TypeError(f"cannot look into {cls.__name__}")
+
+
+KINDS = {type}  # what classes are of that compute nothing
+
+
+def kinds(v: Any) -> Any:
+    """Let through what `isinstance` asks about, unless that computes what belongs to it."""
+    cls = type(v)
+    for part in v if cls is tuple else getattr(v, "__args__", ()):  # int | str
+        kinds(part)
+    own = [base for base in cls.__mro__ if base not in (object, type, tuple)]
+    if any("__instancecheck__" in b.__dict__ and b.__module__ not in ("abc", "types", "typing") for b in own):
+        raise closed(cls)
+    if getattr(v, "_is_protocol", False) and any(map(reads_fields, v.__mro__)):
+        raise closed(cls)
+    if cls is not tuple and not any(base.__module__ in ("types", "typing") for base in own):
+        KINDS.add(cls)
+    return v
+
+
+def reads_fields(cls: Any) -> bool:
+    """Does a protocol have more than methods?"""
+    names = [n for n in vars(cls) if not n.startswith(("__", "_abc_", "_is_"))]
+    return getattr(cls, "_is_protocol", False) and (
+        bool(getattr(cls, "__annotations__", None)) or not all(callable(getattr(cls, n)) for n in names)
+    )
 
 
 def unmoved(v: Any) -> Any:
@@ -1577,7 +1604,7 @@ def changed(old: Any, new: Any) -> bool:
 
 
 UNSEEN = {"__dict__", "__setattr__", "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__"}
-UNSEEN |= {"__set__", "__delete__", "__setstate__", "setattr", "delattr", "exec", "eval", "compile"}
+UNSEEN |= {"__set__", "__delete__", "__setstate__", "setattr", "delattr"}
 UNSEEN |= {"__globals__", "f_globals", "__init__"}
 
 

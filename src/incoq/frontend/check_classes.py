@@ -403,6 +403,8 @@ def _check_made_classes(module: Module, fields: set[str], metaclasses: set[str])
     """A class that a call makes may compute a field, where the text does not show its names."""
     for node in ast.walk(module.tree):
         match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="type")) if owner != "builtins":
+                continue  # a method of that name
             case ast.Call(func=func, args=[_, _, names, *_]) if last_name(func) in metaclasses:
                 shown = _shows_names(names, set() if last_name(func) == "type" else fields)
             case ast.Call(func=func, args=args, keywords=keywords) if last_name(func) == "new_class":
