@@ -759,3 +759,81 @@ def test_an_if_may_look_into_the_views_of_a_dict() -> None:
             o.d = {2: 2}; every(); m.clear(); every()
         """
     )
+
+
+def test_an_argument_that_a_helper_uses_in_a_comprehension_is_missing_outside_of_it() -> None:
+    program = """
+    class O: pass
+
+    def put(x, m): x.m = m
+
+    def none(s, m): return not any(y.n == m for y in s)
+
+    def no_such(s, m): return len({y for y in s if y.n == m}) == 0
+
+    @query
+    def q(s, t): return {x.n for x in s if none(t, x.m)}
+
+    @query
+    def r(s, t): return {x.n for x in s if no_such(t, x.m)}
+
+    def main(show):
+        a, b = O(), O()
+        a.n, b.n, a.m = 1, 2, 5
+        s, t = Set([a, b]), Set()
+        def every(): show(q(s, t), r(s, t))
+        every()
+        t.add(a); every()
+        put(b, 1); every()
+        del a.m; every()
+        t.clear(); every()
+    """
+    assert same_both_ways(program)[0] == (("set", {("int", "1")}),) * 2
+
+
+def test_the_default_of_getattr_is_evaluated_also_where_the_field_is_surely_there() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def q(s): return {getattr(x, "m", x.n) for x in s if x.m > 0}
+
+    @query
+    def r(s): return {(x.m, getattr(x, "m", 1 / x.k)) for x in s}
+
+    def main(show):
+        a, b = O(), O()
+        a.n = a.m = a.k = 1
+        b.m, b.k = 2, 0
+        s = Set([a, b])
+        def every(): show(q(s), r(s))
+        every()
+        b.n = 3; every()
+        b.k = 4; every()
+        del a.n, b.k; every()
+        b.k = 1; every()
+    """
+    assert same_both_ways(program)[0] == (("set", {("int", "1")}), ("set", {("tuple", *[("int", "1")] * 2)}))
+
+
+def test_a_search_for_what_is_written_as_a_tuple_or_text_asks_for_no_identity() -> None:
+    program = """
+    ONE = 1
+
+    @query
+    def q(s, t): return {x for x in s if (x, 1) in {(y, ONE) for y in t} if f"{x}" in {str(y) for y in t}}
+
+    @query
+    def tuples(s): return {x for x in s if (1, 2) in {(x, y) for y in s} or (2, 2) not in {x for y in s}}
+
+    @query
+    def r(s, t): return {x for x in s if ONE in {y for y in t if y >= x} if (x, ONE) not in ((x, 2), f"{x}")}
+
+    def main(show):
+        s, t = Set([1, 2]), Set([2, 3])
+        show(q(s, t), r(s, t), tuples(s))
+        t.add(1); show(q(s, t), r(s, t), tuples(s))
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Python warns of `is` with a literal
+        same_both_ways(program)
