@@ -837,3 +837,42 @@ def test_a_search_for_what_is_written_as_a_tuple_or_text_asks_for_no_identity() 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # Python warns of `is` with a literal
         same_both_ways(program)
+
+
+def test_a_comprehension_in_a_helper_is_read_as_if_it_stood_in_the_query() -> None:
+    program = """
+    class O: pass
+
+    def put(x, n): x.n = n
+
+    def some(s):
+        "Is any of them large?"
+        return any(y.n > 1 for y in s)
+
+    def places(s): return len({y.n for y in s})
+
+    def known(x, s): return x.n in {y.n for y in s}
+
+    def large(s): return some(s) and places(s) > 1
+
+    @query
+    def q(s): return {x.name for x in s if some(x.s)}
+
+    @query
+    def r(s): return {(x.name, places(x.s)) for x in s if not large(x.s)}
+
+    @query
+    def t(s): return {x.name for x in s if not known(x, x.s)}
+
+    def main(show):
+        a, b = O(), O()
+        a.name, b.name, a.n, a.s = "a", "b", 2, Set([a, b])
+        s = Set([a, b])
+        def every(): show(q(s), r(s), t(s))
+        every()
+        b.s = Set(); every()
+        put(b, 3); every()
+        del a.n; every()
+        a.s.discard(b); every()
+    """
+    same_both_ways(program)
