@@ -97,8 +97,8 @@ def _compile_naive(
     if like is not None:
         _mangle(definition, like)
     namespace = globals if isinstance(globals, dict) else dict(globals)
-    compiler = _Compiler(definition, namespace, cells, demand)
-    factory = compiler.factory(like is None, is_query)
+    compiler = _Compiler(definition, namespace, cells, demand, is_query)
+    factory = compiler.factory(like is None)
     filename = like.__code__.co_filename if like else "<query>"
     module = _inside(factory, sorted(cells))
     if prepare is not None:
@@ -541,8 +541,9 @@ class _Compiler:
         globals: Mapping[str, Any],
         cells: Mapping[str, Any],
         demand: Sequence[str] | None,
+        is_query: bool,
     ) -> None:
-        self.definition, self.globals, self.cells = definition, globals, cells
+        self.definition, self.globals, self.cells, self.is_query = definition, globals, cells, is_query
         self.params = _parameters(definition)
         self.demand = self.params if demand is None else tuple(demand)
         self.undemanded = set(self.params) - set(self.demand)
@@ -584,7 +585,7 @@ class _Compiler:
         line = getattr(node, "lineno", self.definition.lineno)
         return IncoqRuntimeError(code, f"{self.definition.name}, line {line}: {message}")
 
-    def factory(self, with_defaults: bool, is_query: bool) -> ast.FunctionDef:
+    def factory(self, with_defaults: bool) -> ast.FunctionDef:
         """The function that, given the helpers, makes the evaluator; a query gives its caller a copy."""
         arguments = self._plain_arguments(with_defaults)
         value = self._result()
@@ -594,7 +595,7 @@ class _Compiler:
         if self.undemanded:
             missing = ", ".join(p for p in self.params if p in self.undemanded)
             raise self.refuse("IQ207", f"{missing} is not reachable from the demand parameters", value)
-        if not is_query:
+        if not self.is_query:
             pass
         elif isinstance(value, ast.Name | ast.Attribute | ast.BoolOp | ast.IfExp):
             answer = self.call("copied", answer)
@@ -757,7 +758,7 @@ class _Reader:
 
     def __init__(self, compiler: _Compiler, outer: Scope, node: Comprehension) -> None:
         self.compiler, self.outer, self.node = compiler, outer, node
-        self.is_own = node is compiler.own_comprehension()
+        self.is_own = compiler.is_query and node is compiler.own_comprehension()
         self.own = self._own_variables()
         self.scope = {**outer, **self.own}
         self.reads: dict[str, None] = {}  # variables of the surroundings, in order of first use

@@ -876,3 +876,33 @@ def test_a_comprehension_in_a_helper_is_read_as_if_it_stood_in_the_query() -> No
         a.s.discard(b); every()
     """
     same_both_ways(program)
+
+
+def test_a_helper_binds_variables_of_its_own_whatever_those_of_the_query_are_called() -> None:
+    program = """
+    class O: pass
+
+    def put(x, n): x.n = n
+
+    def some(s, v): return any(v.n == w.n for w in s if w is not v)
+
+    def total(w, s): return sum(w.n for w in s)
+
+    def both(s, v): return some(s, v) and v.n in {w.n for w in s if w is not v}
+
+    @query
+    def q(s, t): return {w.name for w in s if some(t, w)}
+
+    @query
+    def r(s, t): return {(w.name, v.name, total(w, t)) for w in s for v in t if both(s, w) or both(t, v)}
+
+    def main(show):
+        a, b, c = O(), O(), O()
+        for x, n in zip((a, b, c), (1, 2, 3)): x.name, x.n = "abc"[n - 1], n
+        s, t = Set([a, b]), Set([b, c])
+        def every(): show(q(s, t), r(s, t))
+        every()
+        for x, n in ((b, 1), (c, 1), (a, 2), (b, 2)): put(x, n); every()
+        t.add(a); every()
+    """
+    same_both_ways(program)

@@ -14,6 +14,7 @@ import ast
 import unicodedata
 from collections.abc import Callable, Sequence
 from keyword import iskeyword
+from typing import Any
 
 from incoq.frontend.class_bodies import class_around
 from incoq.frontend.program import Binding, Module
@@ -156,7 +157,7 @@ class Purifier:
         module: Module,
         is_variable: Callable[[str], bool],
         nest: Nest,
-        own_variables: Callable[[ast.SetComp], ast.SetComp],
+        own_variables: Callable[..., Any],
         answer: Callable[[ast.expr, ast.expr], ast.SetComp | None],
         imports: Callable[[Module, ast.expr, str, str], None],
         helper: Callable[[Module, ast.expr], Helper | None],
@@ -498,7 +499,7 @@ class _Walk(ast.NodeTransformer):
             read = walk.visit(clone(returned.value))
             own_names = names_in(read) - set(names)
         else:
-            read = returned.value
+            read = _Apart(self.owner, names).visit(clone(returned.value))
             own_names = frozenset(n.id for n in ast.walk(read) if isinstance(n, ast.Name)) - set(names)
         for own in sorted(own_names):
             if self.is_variable(own):
@@ -572,6 +573,18 @@ class _Walk(ast.NodeTransformer):
                 self.owner.callables.add(own)
                 return True
         return False
+
+
+class _Apart(ast.NodeTransformer):
+    """Gives the comprehensions of a helper function variables of their own."""
+
+    def __init__(self, owner: Purifier, parameters: Sequence[str]) -> None:
+        self.owner, self.parameters = owner, parameters
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.SetComp | ast.GeneratorExp | ast.ListComp | ast.DictComp):
+            node = self.owner.own_variables(node, self.parameters)
+        return self.generic_visit(node)
 
 
 def given_all(parts: Sequence[ast.expr]) -> list[ast.expr]:
