@@ -1002,3 +1002,29 @@ def test_a_sum_of_a_set_takes_back_the_one_of_equal_numbers_that_it_was_given() 
             s.add(c); show(q(s))
     """
     assert same_both_ways(program) == [(("int", "0"),), (("int", "2"),)] * 5
+
+
+def test_the_smallest_tuples_raise_where_larger_ones_have_no_order() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def bag(s): return sorted((x.n, x.m) for x in s)[:1]
+
+    @query
+    def each(s): return sorted({(x.n, x.m) for x in s})[:2]
+
+    def main(show):
+        things = [O() for _ in range(5)]
+        for n, x in enumerate(things): x.n, x.m = n, n
+        s = Set(things)
+        def every():
+            for q in (bag, each):
+                try: show(q(s))
+                except TypeError: show("no order")
+        every()
+        things[3].n, things[3].m = 4, None; every()
+        s.discard(things[4]); every()
+    """
+    expected = same_both_ways(program)
+    assert [shown == ("'no order'",) for shown in expected] == [False] * 2 + [True] * 2 + [False] * 2

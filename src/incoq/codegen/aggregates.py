@@ -291,16 +291,17 @@ class Max(Extreme):
 
 
 class Smallest(Ordered):
-    """The k smallest elements as a list. Add and delete O(log n), asking O(n log k); empty: []. Where it
-    `sorts`, elements of a bag that are equal are compared, too."""
+    """The k smallest elements as a list. Add and delete O(log n), asking O(n log k), for tuples O(n log n);
+    empty: []. Where it `sorts`, all elements are compared, large and equal ones, too."""
 
     def __init__(self, k: int, sorts: bool = False) -> None:
         super().__init__()
         self.k, self.sorts = k, sorts
 
     def value(self) -> Any:
-        if self.sorts and (len(self.counts) == 1 or not self.k):
-            return sorted(self.all())[: self.k]  # raises where elements have no order
+        some = next(iter(self.counts), None)
+        if self.sorts and (len(self.counts) == 1 or not self.k or isinstance(some, tuple)):
+            return sorted(self.all())[: self.k]  # raises where elements have no order, be they large
         return heapq.nsmallest(self.k, self.all())
 
     def all(self) -> Iterable[Any]:
