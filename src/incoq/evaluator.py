@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 
@@ -105,7 +106,8 @@ def _compile_naive(
         prepare(module)
     code = _code_of(module, filename, factory.name)
     make = FunctionType(code, namespace, factory.name, None, tuple(cells[n] for n in code.co_freevars))
-    evaluator: FunctionType = make(*HELPERS.values())
+    helpers = {**HELPERS, "read": partial(_read, namespace.get("__name__"))}
+    evaluator: FunctionType = make(*helpers.values())
     if like is not None:
         evaluator.__defaults__ = like.__defaults__
     return evaluator
@@ -280,10 +282,10 @@ def _steady(value: Any) -> Any:
     return value
 
 
-def _read(function: Any) -> Any:
-    """What a query calls. A function that is one `return` is read as if it stood in the query: what raises in
-    a comprehension of it skips an element, and the others count."""
-    if type(function) is not FunctionType:
+def _read(module: object, function: Any) -> Any:
+    """What a query of a module calls. A function of it that is one `return` is read as if it stood in the
+    query: what raises in a comprehension of it skips an element, and the others count."""
+    if type(function) is not FunctionType or function.__globals__.get("__name__") != module:
         return function
     kept = vars(function).get(_READ)
     if kept is None or kept[0] is not function:
