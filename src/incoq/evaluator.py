@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 
@@ -37,6 +38,7 @@ Comprehension = ast.SetComp | ast.ListComp | ast.GeneratorExp | ast.DictComp
 Node = TypeVar("Node", bound=ast.AST)
 
 _EVALUATOR = "__incoq_evaluator__"  # kept by the function: it refers to what refers to the function
+_READ = "__incoq_read__"  # the same for a function that a query calls
 
 
 def evaluate(query_function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -65,8 +67,9 @@ def compile_naive(
     like: FunctionType | None = None,
     demand: Sequence[str] | None = None,
     prepare: Callable[[ast.Module], object] | None = None,
+    is_query: bool = True,
 ) -> Callable[..., Any]:
-    """Generate the evaluator of a query function.
+    """Generate the evaluator of a query function, or of one that a query calls.
 
     Names that are neither parameters nor found in `globals`, in the closure of `like` or among the builtins
     are variables of the query. `like` is the function itself, where there is one; `demand` its demand
@@ -75,7 +78,7 @@ def compile_naive(
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))  # as the compiler does: expressions may be deep
     try:
-        return _compile_naive(function_def, globals, like, demand, prepare)
+        return _compile_naive(function_def, globals, like, demand, prepare, is_query)
     except RecursionError:
         raise IncoqRuntimeError("IQ104", f"an expression of {function_def.name} is nested too deep") from None
     finally:
@@ -88,13 +91,14 @@ def _compile_naive(
     like: FunctionType | None,
     demand: Sequence[str] | None,
     prepare: Callable[[ast.Module], object] | None,
+    is_query: bool,
 ) -> Callable[..., Any]:
     definition = copy.deepcopy(function_def)
     cells = dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True)) if like else {}
     if like is not None:
         _mangle(definition, like)
     namespace = globals if isinstance(globals, dict) else dict(globals)
-    compiler = _Compiler(definition, namespace, cells, demand)
+    compiler = _Compiler(definition, namespace, cells, demand, is_query)
     factory = compiler.factory(like is None)
     filename = like.__code__.co_filename if like else "<query>"
     module = _inside(factory, sorted(cells))
@@ -102,7 +106,8 @@ def _compile_naive(
         prepare(module)
     code = _code_of(module, filename, factory.name)
     make = FunctionType(code, namespace, factory.name, None, tuple(cells[n] for n in code.co_freevars))
-    evaluator: FunctionType = make(*HELPERS.values())
+    helpers = {**HELPERS, "read": partial(_read, namespace.get("__name__"))}
+    evaluator: FunctionType = make(*helpers.values())
     if like is not None:
         evaluator.__defaults__ = like.__defaults__
     return evaluator
@@ -277,7 +282,33 @@ def _steady(value: Any) -> Any:
     return value
 
 
+def _read(module: object, function: Any) -> Any:
+    """What a query of a module calls. A function of it that is one `return` is read as if it stood in the
+    query: what raises in a comprehension of it skips an element, and the others count."""
+    if type(function) is not FunctionType or function.__globals__.get("__name__") != module:
+        return function
+    kept = vars(function).get(_READ)
+    if kept is None or kept[0] is not function:
+        kept = vars(function)[_READ] = (function, _read_anew(function))
+    return kept[1]
+
+
+def _read_anew(function: FunctionType) -> Callable[..., Any]:
+    definition = _definition(function)
+    if definition is None or definition.decorator_list:
+        return function
+    match definition.body:
+        case [*before, ast.Return(value=ast.expr() as value)] if all(isinstance(s, ast.Expr) for s in before):
+            if any(isinstance(node, ast.Call | Comprehension) for node in ast.walk(value)):
+                try:
+                    return compile_naive(definition, function.__globals__, like=function, is_query=False)
+                except IncoqRuntimeError:
+                    pass  # no part of a query, and called as it is
+    return function
+
+
 HELPERS: dict[str, Any] = {
+    "read": _read,
     "Set": Set,
     "source": _source,
     "rows": _rows,
@@ -512,8 +543,9 @@ class _Compiler:
         globals: Mapping[str, Any],
         cells: Mapping[str, Any],
         demand: Sequence[str] | None,
+        is_query: bool,
     ) -> None:
-        self.definition, self.globals, self.cells = definition, globals, cells
+        self.definition, self.globals, self.cells, self.is_query = definition, globals, cells, is_query
         self.params = _parameters(definition)
         self.demand = self.params if demand is None else tuple(demand)
         self.undemanded = set(self.params) - set(self.demand)
@@ -543,6 +575,9 @@ class _Compiler:
         """Is the name one of the program's, and so no variable of the query?"""
         return name in self.cells or name in self.globals or hasattr(builtins, name)
 
+    def is_of_program(self, name: str, scope: Scope) -> bool:
+        return name not in scope and (name in self.cells or name in self.globals)
+
     def is_builtin(self, node: ast.expr, scope: Scope, *names: str) -> bool:
         if not isinstance(node, ast.Name) or node.id not in names:
             return False
@@ -553,7 +588,7 @@ class _Compiler:
         return IncoqRuntimeError(code, f"{self.definition.name}, line {line}: {message}")
 
     def factory(self, with_defaults: bool) -> ast.FunctionDef:
-        """The function that, given the helpers, makes the evaluator."""
+        """The function that, given the helpers, makes the evaluator; a query gives its caller a copy."""
         arguments = self._plain_arguments(with_defaults)
         value = self._result()
         scope = {p: p for p in self.params}
@@ -562,7 +597,9 @@ class _Compiler:
         if self.undemanded:
             missing = ", ".join(p for p in self.params if p in self.undemanded)
             raise self.refuse("IQ207", f"{missing} is not reachable from the demand parameters", value)
-        if isinstance(value, ast.Name | ast.Attribute | ast.BoolOp | ast.IfExp):
+        if not self.is_query:
+            pass
+        elif isinstance(value, ast.Name | ast.Attribute | ast.BoolOp | ast.IfExp):
             answer = self.call("copied", answer)
         elif not self.is_builtin(getattr(value, "func", value), scope, "min", "max"):
             answer = self.call("owned", answer)
@@ -645,6 +682,8 @@ class _Rewriter(ast.NodeTransformer):
                 elif self.compiler.is_builtin(node.func, self.scope, "len"):
                     return ast.copy_location(self.compiler.call("count", self.visit(bag)), node)
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and self.compiler.is_of_program(node.func.id, self.scope):
+            node.func = ast.copy_location(self.compiler.call("read", node.func), node.func)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -721,7 +760,7 @@ class _Reader:
 
     def __init__(self, compiler: _Compiler, outer: Scope, node: Comprehension) -> None:
         self.compiler, self.outer, self.node = compiler, outer, node
-        self.is_own = node is compiler.own_comprehension()
+        self.is_own = compiler.is_query and node is compiler.own_comprehension()
         self.own = self._own_variables()
         self.scope = {**outer, **self.own}
         self.reads: dict[str, None] = {}  # variables of the surroundings, in order of first use

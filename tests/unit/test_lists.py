@@ -955,3 +955,18 @@ def test_a_heap_is_maintained_where_all_of_the_module_is_imported() -> None:
         show(low(l)); heappush(l, 3); show(l, low(l), heappop(l), low(l))
     """
     same_both_ways(program, header="from heapq import *\nfrom incoq import Set, query\n")
+
+
+@pytest.mark.parametrize(
+    "update", ["l.__setitem__(0, (4, 4))", "l.__imul__(0)", "getattr(l, '__setitem__')(0, (4, 4))"]
+)
+def test_a_special_method_of_a_list_may_be_all_that_removes_from_it(update: str) -> None:
+    same_both_ways(
+        f"""
+        @query
+        def q(pairs): return {{y for (x, y) in pairs}}
+        def main(show):
+            l = [(0, 5), (1, 5)]
+            show(q(l)); {update}; show(q(l))
+        """
+    )

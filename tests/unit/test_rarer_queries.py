@@ -759,3 +759,150 @@ def test_an_if_may_look_into_the_views_of_a_dict() -> None:
             o.d = {2: 2}; every(); m.clear(); every()
         """
     )
+
+
+def test_an_argument_that_a_helper_uses_in_a_comprehension_is_missing_outside_of_it() -> None:
+    program = """
+    class O: pass
+
+    def put(x, m): x.m = m
+
+    def none(s, m): return not any(y.n == m for y in s)
+
+    def no_such(s, m): return len({y for y in s if y.n == m}) == 0
+
+    @query
+    def q(s, t): return {x.n for x in s if none(t, x.m)}
+
+    @query
+    def r(s, t): return {x.n for x in s if no_such(t, x.m)}
+
+    def main(show):
+        a, b = O(), O()
+        a.n, b.n, a.m = 1, 2, 5
+        s, t = Set([a, b]), Set()
+        def every(): show(q(s, t), r(s, t))
+        every()
+        t.add(a); every()
+        put(b, 1); every()
+        del a.m; every()
+        t.clear(); every()
+    """
+    assert same_both_ways(program)[0] == (("set", {("int", "1")}),) * 2
+
+
+def test_the_default_of_getattr_is_evaluated_also_where_the_field_is_surely_there() -> None:
+    program = """
+    class O: pass
+
+    @query
+    def q(s): return {getattr(x, "m", x.n) for x in s if x.m > 0}
+
+    @query
+    def r(s): return {(x.m, getattr(x, "m", 1 / x.k)) for x in s}
+
+    def main(show):
+        a, b = O(), O()
+        a.n = a.m = a.k = 1
+        b.m, b.k = 2, 0
+        s = Set([a, b])
+        def every(): show(q(s), r(s))
+        every()
+        b.n = 3; every()
+        b.k = 4; every()
+        del a.n, b.k; every()
+        b.k = 1; every()
+    """
+    assert same_both_ways(program)[0] == (("set", {("int", "1")}), ("set", {("tuple", *[("int", "1")] * 2)}))
+
+
+def test_a_search_for_what_is_written_as_a_tuple_or_text_asks_for_no_identity() -> None:
+    program = """
+    ONE = 1
+
+    @query
+    def q(s, t): return {x for x in s if (x, 1) in {(y, ONE) for y in t} if f"{x}" in {str(y) for y in t}}
+
+    @query
+    def tuples(s): return {x for x in s if (1, 2) in {(x, y) for y in s} or (2, 2) not in {x for y in s}}
+
+    @query
+    def r(s, t): return {x for x in s if ONE in {y for y in t if y >= x} if (x, ONE) not in ((x, 2), f"{x}")}
+
+    def main(show):
+        s, t = Set([1, 2]), Set([2, 3])
+        show(q(s, t), r(s, t), tuples(s))
+        t.add(1); show(q(s, t), r(s, t), tuples(s))
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Python warns of `is` with a literal
+        same_both_ways(program)
+
+
+def test_a_comprehension_in_a_helper_is_read_as_if_it_stood_in_the_query() -> None:
+    program = """
+    class O: pass
+
+    def put(x, n): x.n = n
+
+    def some(s):
+        "Is any of them large?"
+        return any(y.n > 1 for y in s)
+
+    def places(s): return len({y.n for y in s})
+
+    def known(x, s): return x.n in {y.n for y in s}
+
+    def large(s): return some(s) and places(s) > 1
+
+    @query
+    def q(s): return {x.name for x in s if some(x.s)}
+
+    @query
+    def r(s): return {(x.name, places(x.s)) for x in s if not large(x.s)}
+
+    @query
+    def t(s): return {x.name for x in s if not known(x, x.s)}
+
+    def main(show):
+        a, b = O(), O()
+        a.name, b.name, a.n, a.s = "a", "b", 2, Set([a, b])
+        s = Set([a, b])
+        def every(): show(q(s), r(s), t(s))
+        every()
+        b.s = Set(); every()
+        put(b, 3); every()
+        del a.n; every()
+        a.s.discard(b); every()
+    """
+    same_both_ways(program)
+
+
+def test_a_helper_binds_variables_of_its_own_whatever_those_of_the_query_are_called() -> None:
+    program = """
+    class O: pass
+
+    def put(x, n): x.n = n
+
+    def some(s, v): return any(v.n == w.n for w in s if w is not v)
+
+    def total(w, s): return sum(w.n for w in s)
+
+    def both(s, v): return some(s, v) and v.n in {w.n for w in s if w is not v}
+
+    @query
+    def q(s, t): return {w.name for w in s if some(t, w)}
+
+    @query
+    def r(s, t): return {(w.name, v.name, total(w, t)) for w in s for v in t if both(s, w) or both(t, v)}
+
+    def main(show):
+        a, b, c = O(), O(), O()
+        for x, n in zip((a, b, c), (1, 2, 3)): x.name, x.n = "abc"[n - 1], n
+        s, t = Set([a, b]), Set([b, c])
+        def every(): show(q(s, t), r(s, t))
+        every()
+        for x, n in ((b, 1), (c, 1), (a, 2), (b, 2)): put(x, n); every()
+        t.add(a); every()
+    """
+    same_both_ways(program)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from incoq.codegen.prelude import Set, steady
+from incoq.codegen.prelude import Set, steady, stored
 
 
 class Len:
@@ -123,11 +123,14 @@ class Sum:
             self.floats -= times
         else:
             for _ in range(times):
-                del self.others[place_of(self.others, x)]
+                try:
+                    del self.others[place_of(self.others, x)]
+                except ValueError:  # what was added is equal, and of another class: 1 and Decimal(1)
+                    self.others.append(-x)
 
     def value(self) -> Any:
         total: Any = self.whole
-        if self.floats:
+        if self.floats or self.exact:  # 1.0 may be taken away where 1 was added: no float, and yet a part
             exact = self.whole + self.exact
             try:
                 total = float(exact)
@@ -165,7 +168,7 @@ class Mean(Sum):
             from statistics import mean as mean_of
 
             return steady(mean_of(self.elements()))
-        if self.floats:
+        if self.floats or self.exact:
             return float((self.whole + self.exact) / self.n)
         mean = Fraction(self.whole, self.n)
         return mean.numerator if mean.denominator == 1 else mean.numerator / mean.denominator
@@ -303,16 +306,17 @@ class Max(Extreme):
 
 
 class Smallest(Ordered):
-    """The k smallest elements as a list. Add and delete O(log n), asking O(n log k); empty: []. Where it
-    `sorts`, elements of a bag that are equal are compared, too."""
+    """The k smallest elements as a list. Add and delete O(log n), asking O(n log k), for tuples O(n log n);
+    empty: []. Where it `sorts`, all elements are compared, large and equal ones, too."""
 
     def __init__(self, k: int, sorts: bool = False) -> None:
         super().__init__()
         self.k, self.sorts = k, sorts
 
     def value(self) -> Any:
-        if self.sorts and (len(self.counts) == 1 or not self.k):
-            return sorted(self.all())[: self.k]  # raises where elements have no order
+        some = next(iter(self.counts), None)
+        if self.sorts and (len(self.counts) == 1 or not self.k or isinstance(some, tuple)):
+            return sorted(self.all())[: self.k]  # raises where elements have no order, be they large
         return heapq.nsmallest(self.k, self.all())
 
     def all(self) -> Iterable[Any]:
@@ -370,13 +374,17 @@ class Value:
 
 
 class Distinct:
-    """Gives an aggregate each element once, however many combinations have it."""
+    """Gives an aggregate each element once, however many combinations have it. Of equal ones it takes
+    back the one that it gave: 1, not 1.0."""
 
     def __init__(self, aggregate: Any) -> None:
         self.aggregate = aggregate
         self.counts: dict[Any, int] = {}
+        self.kind: Any = None  # the class of all elements; `NOTHING` where there were several
 
     def add(self, x: Any) -> None:
+        if x.__class__ is not self.kind:
+            self.kind = x.__class__ if self.kind is None else NOTHING
         count = self.counts.get(x, 0)
         self.counts[x] = count + 1
         if not count:
@@ -385,6 +393,8 @@ class Distinct:
     def remove(self, x: Any) -> None:
         count = self.counts[x]
         if count == 1:
+            if self.kind is NOTHING:
+                x = stored(self.counts, x)
             del self.counts[x]
             self.aggregate.remove(x)
         else:

@@ -52,15 +52,16 @@ def _made_dict(node: ast.AST) -> ast.AST | None:
     return None
 
 
+_REPLACING = frozenset(["shuffle", "__setitem__", "__imul__"])  # methods and functions that do so to lists
 _CHANGING = ("operator", "functools", "heapq")  # their functions change what they are given
 
 
 def _may_remove(node: ast.AST, lists: bool) -> bool:
     match node:
         case ast.Attribute(attr=attr):
-            return attr in _REMOVING or (lists and attr == "shuffle")
-        case ast.Constant(value=str(text)):
-            return text in _REMOVING  # getattr(s, "remove")
+            return attr in _REMOVING or (lists and attr in _REPLACING)
+        case ast.Constant(value=str(text)):  # getattr(s, "remove")
+            return text in _REMOVING or (lists and text in _REPLACING)
         case ast.AugAssign(op=ast.Sub() | ast.BitAnd() | ast.BitXor()):
             return True
         case ast.AugAssign(op=ast.Mult()) | ast.Subscript(ctx=ast.Store() | ast.Del()):

@@ -14,6 +14,7 @@ import ast
 import unicodedata
 from collections.abc import Callable, Sequence
 from keyword import iskeyword
+from typing import Any
 
 from incoq.frontend.class_bodies import class_around
 from incoq.frontend.program import Binding, Module
@@ -141,6 +142,8 @@ PURE_METHODS = frozenset(
 )
 
 
+_NEW = ast.Constant | ast.Tuple | ast.JoinedStr  # what no object of the program is identical to
+
 # A nested query, whether only its truth counts, and whether a short-circuit may pass it over.
 Nest = Callable[[ast.expr, bool, bool], "ast.expr | None"]
 Helper = tuple[Module, ast.FunctionDef]  # a function of the program and the module it stands in
@@ -154,7 +157,7 @@ class Purifier:
         module: Module,
         is_variable: Callable[[str], bool],
         nest: Nest,
-        own_variables: Callable[[ast.SetComp], ast.SetComp],
+        own_variables: Callable[..., Any],
         answer: Callable[[ast.expr, ast.expr], ast.SetComp | None],
         imports: Callable[[Module, ast.expr, str, str], None],
         helper: Callable[[Module, ast.expr], Helper | None],
@@ -333,9 +336,9 @@ class _Walk(ast.NodeTransformer):
             ):
                 tests: list[ast.expr] = []
                 items = [self.visit(i) if isinstance(i, ast.Name) else i for i in items]
-                new = ast.Constant | ast.Tuple
+                left = self.visit(left) if isinstance(left, ast.Name) else left
                 for item in items:
-                    if not isinstance(item, new) and not isinstance(left, new):
+                    if not isinstance(item, _NEW) and not isinstance(left, _NEW):
                         # `in` finds an object also where `==` says no
                         tests.append(ast.Compare(clone(left), [ast.Is()], [clone(item)]))
                     tests.append(ast.Compare(clone(left), [ast.Eq()], [item]))
@@ -367,8 +370,9 @@ class _Walk(ast.NodeTransformer):
         """`x in {e for …}` is `any(e == x for …)`, where x is there and can be in a set: what raises inside a
         nested query skips an element of it, and Python evaluates x outside."""
         comp = self.owner.own_variables(comp)  # the left side must not be captured
+        comp.elt, left = (self.visit(e) if isinstance(e, ast.Name) else e for e in (comp.elt, left))
         found: ast.expr = ast.Compare(comp.elt, [ast.Eq()], [left])
-        if not isinstance(comp.elt, ast.Constant) and not isinstance(left, ast.Constant):
+        if not isinstance(comp.elt, _NEW) and not isinstance(left, _NEW):
             # `in` finds an object also where `==` says no
             found = ast.BoolOp(ast.Or(), [ast.Compare(clone(comp.elt), [ast.Is()], [clone(left)]), found])
         exists = ast.Call(ast.Name("any", ast.Load()), [ast.GeneratorExp(found, comp.generators)], [])
@@ -495,7 +499,7 @@ class _Walk(ast.NodeTransformer):
             read = walk.visit(clone(returned.value))
             own_names = names_in(read) - set(names)
         else:
-            read = returned.value
+            read = _Apart(self.owner, names).visit(clone(returned.value))
             own_names = frozenset(n.id for n in ast.walk(read) if isinstance(n, ast.Name)) - set(names)
         for own in sorted(own_names):
             if self.is_variable(own):
@@ -571,6 +575,18 @@ class _Walk(ast.NodeTransformer):
         return False
 
 
+class _Apart(ast.NodeTransformer):
+    """Gives the comprehensions of a helper function variables of their own."""
+
+    def __init__(self, owner: Purifier, parameters: Sequence[str]) -> None:
+        self.owner, self.parameters = owner, parameters
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.SetComp | ast.GeneratorExp | ast.ListComp | ast.DictComp):
+            node = self.owner.own_variables(node, self.parameters)
+        return self.generic_visit(node)
+
+
 def given_all(parts: Sequence[ast.expr]) -> list[ast.expr]:
     """What is true, and raises where one of the parts does."""
     read: list[ast.expr] = [clone(p) for p in parts if not isinstance(p, ast.Name | ast.Constant)]
@@ -607,6 +623,8 @@ def strict_names(node: ast.expr) -> set[str]:
             return strict_names(test)
         case ast.Compare(left=left, comparators=[first, *_]):
             return strict_names(left) | strict_names(first)
+        case ast.GeneratorExp() | ast.ListComp() | ast.SetComp() | ast.DictComp():
+            return set()  # what is missing inside skips an element; Python evaluates arguments outside
         case _:
             children = (c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
             return set().union(*map(strict_names, children))

@@ -53,8 +53,6 @@ def find_aggregate(module: Module, node: ast.expr, is_local: Callable[[str], boo
             value=ast.Call(func=ast.Name(id="sorted"), args=[comp], keywords=[]),
             slice=ast.Slice(lower=None, upper=ast.expr() as size, step=None),
         ) if "sorted" not in module.bindings and _is_comprehension(comp):
-            if isinstance(comp, ast.SetComp):
-                return Found("smallest", comp, (size,))
             return Found("smallest", comp, (size, ast.copy_location(ast.Constant(True), node)))  # it sorts
     return None
 

@@ -415,17 +415,25 @@ class _Reader:
         call = ast.Call(ast.Constant(found.name), [*given, *(name(h) for h in found.hidden)], [])
         return ast.fix_missing_locations(ast.copy_location(call, node))
 
-    def _own_variables(self, comp: _Comp) -> _Comp:
-        """As in Python, a `for` inside binds a variable of its own where the name is in use outside."""
+    def _own_variables(self, comp: _Comp, others: Sequence[str] = ()) -> _Comp:
+        """As in Python, a `for` inside binds a variable of its own where the name is in use outside, as are
+        those of the `others`."""
         targets = {n for g in comp.generators for n in names_in(g.target)} - {"_"}
-        clashing = sorted(n for n in targets if self.is_variable(n))
+        clashing = sorted(n for n in targets if n in others or self.is_variable(n))
         if not clashing:
             return comp
-        taken = {n for n in names_in(self.comp)} | self.variables | targets | set(self.module.bindings)
+        taken = {
+            *others,
+            *names_in(self.comp),
+            *names_in(comp),
+            *self.variables,
+            *targets,
+            *self.module.bindings,
+        }
         renaming: dict[str, ast.expr] = {}
         for identifier in clashing:
             number = 2
-            while f"{identifier}_{number}" in taken:
+            while f"{identifier}_{number}" in taken or self.is_variable(f"{identifier}_{number}"):
                 number += 1
             taken.add(f"{identifier}_{number}")
             renaming[identifier] = name(f"{identifier}_{number}")

@@ -18,7 +18,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from incoq.errors import CompileError
-from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES
+from incoq.frontend.pure import MODULE_PREFIX, PURE_MODULES, given_all, where
 from incoq.ir import expressions
 from incoq.ir.expressions import Expr, name, names_in, shallow, substitute
 from incoq.ir.objects import (
@@ -292,12 +292,12 @@ class _Flattener:
                     raise AssertionError("checked by the frontend")
                 source, live = self._read(argument)
                 variable = self._watch_field(source, str(node.args[1].value))
+                rest = [self._lower(a, False) for a in node.args[1:]]
                 if isinstance(node.func, ast.Name) and node.func.id == "getattr":
                     if truth:
                         self._watch_content(variable)
                     if variable in self.selectors.values():  # joined, so that the field is there
-                        return name(variable)
-                rest = [self._lower(a, False) for a in node.args[1:]]
+                        return where(given_all(rest), name(variable))  # the default is evaluated all the same
                 return ast.Call(node.func, [live, *rest], [])
             case ast.Call(func=ast.Name(id="bool"), args=[argument], keywords=[]):
                 return ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), self._lower(argument, True)))
