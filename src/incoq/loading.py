@@ -17,9 +17,11 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import SourceFileLoader
+from itertools import count
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from incoq.codegen.build_package import (
     is_package,
@@ -129,16 +131,24 @@ def classes_of(namespace: Mapping[str, Any], base: type) -> list[type]:
     return list(dict.fromkeys(found))  # a class may have several names
 
 
+# The programs of this process, in the order in which they began; one lives as long as its support code does.
+_served: WeakValueDictionary[int, LoadedProgram] = WeakValueDictionary()
+_numbers = count()
+_usual_code = SourceFileLoader.get_code
+
+
 def _serve(program: LoadedProgram) -> None:
     """Give the files of the program their compiled code, by whatever way Python loads them: an import, a
     place (`spec_from_file_location`), `runpy.run_module`."""
-    usual = SourceFileLoader.get_code
+    _served[next(_numbers)] = program
+    SourceFileLoader.get_code = _get_code  # type: ignore[method-assign, assignment]
 
-    def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
-        rewritten = program.module_of(loader.path)
-        return usual(loader, fullname) if rewritten is None else program.code(rewritten)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+def _get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+    for program in reversed([*_served.values()]):
+        if (rewritten := program.module_of(loader.path)) is not None:
+            return program.code(rewritten)
+    return _usual_code(loader, fullname)
 
 
 def _real(filename: str | Path) -> Path:

@@ -257,8 +257,8 @@ LONG = "x" * 300
 
 @pytest.mark.parametrize("args", [["compile", "-o"], ["explain", "--html"], ["profile", "--json"]])
 def test_a_name_that_is_too_long_for_a_file_is_reported(args: list[str], program: Path) -> None:
-    result = invoke(*args, LONG, program)
-    assert result.exit_code == 1
+    result = in_process(*args, LONG, program)
+    assert result.returncode == 1
     assert result.stderr.endswith(
         "File name too long\n  help: check the place given with -o and its permissions\n"
     )
