@@ -6,6 +6,7 @@ import linecache
 import sys
 import sysconfig
 import tempfile
+import weakref
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -110,6 +111,7 @@ def _execute(version: str, text: str) -> ModuleType:
     module = ModuleType(f"version_{next(_numbers)}")
     filename = f"<{version}, {module.__name__}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    weakref.finalize(module, linecache.cache.pop, filename, None)
     programs = str(ROOT / "programs")  # where the programs find what they share
     if programs not in sys.path:
         sys.path.append(programs)
