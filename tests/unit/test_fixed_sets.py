@@ -281,3 +281,20 @@ def main(show):
     show(sorted(R), sorted(q(1)))
 """
     )
+
+
+@pytest.mark.parametrize("strategy", ["first-clause", "tags", "join"])
+def test_a_set_that_binds_nothing_first_has_its_place_among_the_tags(strategy: str) -> None:
+    program = """
+    from incoq import Set, query
+    class O: pass
+    T = Set()
+    @query
+    def q(p, x): return {v.a for v in p.a if (x, v.a) in T}
+    def main(show):
+        o, v = O(), O()
+        o.a, v.a = Set([v]), 1
+        show(q(o, 5)); T.add((5, 1)); show(q(o, 5)); v.a = 2; show(q(o, 5)); T.add((5, 2)); show(q(o, 5))
+        T.clear(); show(q(o, 5))
+    """
+    same_both_ways(program, (strategy,), header="")

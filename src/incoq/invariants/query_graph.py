@@ -70,7 +70,8 @@ def demand_graph(query: RelationalQuery, first_clause_only: bool = False) -> Dem
             if edge not in kept and not any(_reaches(kept, edge.target, s) for s in edge.sources):
                 kept.append(edge)
         kept.sort(key=edges.index)
-    return DemandGraph(query.demand, tuple(kept), _depths(query.demand, kept))
+    roots = (*query.demand, *query.fixed)
+    return DemandGraph(query.demand, tuple(kept), _depths(roots, kept))
 
 
 def _reaches(edges: list[Edge], start: str, goal: str) -> bool:
